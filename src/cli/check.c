@@ -82,14 +82,14 @@ static int run(int argc, char **argv)
 {
     struct check_arguments arguments = {.rescued = NULL};
     struct options_given given;
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     char *text = NULL;
     int code = CLI_DONE;
     if (!options_parse(&given, &arguments, &code, &cli_check, argc, argv)) {
         return code;
     }
     enum tremolo_status status =
-        tremolo_server_check(&text, given.operand[0], arguments.rescued, words, sizeof words);
+        tremolo_server_check(&text, given.operand[0], arguments.rescued, words);
     if (status != TREMOLO_OK) {
         return cli_fail(cli_exit_of(status), "check", "%s: %s", given.operand[0],
                         words[0] != '\0' ? words : tremolo_status_sentence(status));

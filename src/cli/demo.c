@@ -80,11 +80,11 @@ static int start_server(struct demo *demo)
 {
     struct tremolo_server_options options = TREMOLO_SERVER_DEFAULTS;
     char directory[PATH_BYTES + 16];
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     (void)snprintf(directory, sizeof directory, "%s/server", demo->data);
     options.data = directory;
     options.port = demo->port;
-    if (tremolo_server_start(&demo->server, &options, words, sizeof words) != TREMOLO_OK) {
+    if (tremolo_server_start(&demo->server, &options, words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "demo", "%s", words);
     }
     return CLI_DONE;

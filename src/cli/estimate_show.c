@@ -51,10 +51,9 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
 static int read_estimate(char **text, const char *command, const char *where,
                          const struct estimate_wish *wish)
 {
-    char words[512];
+    char words[TREMOLO_WORDS_BYTES];
     double level = wish->level > 0 ? wish->level : usual_level;
-    enum tremolo_status status =
-        tremolo_server_offline(text, where, wish->study, level, words, sizeof words);
+    enum tremolo_status status = tremolo_server_offline(text, where, wish->study, level, words);
     return status == TREMOLO_OK ? CLI_DONE
                                 : cli_fail(cli_exit_of(status), command, "%s: %s", where, words);
 }

@@ -40,7 +40,7 @@ static int run(int argc, char **argv)
     struct fold_options options = {.quiet = false};
     struct options_given given;
     struct tremolo_worker *worker = NULL;
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     sigset_t signals;
     int code = CLI_DONE;
     if (!options_parse(&given, &options, &code, &cli_fold, argc, argv)) {
@@ -52,7 +52,7 @@ static int run(int argc, char **argv)
     }
     options.worker.log = options.quiet ? NULL : stderr;
     cli_hold_signals(&signals, false);
-    if (tremolo_worker_start(&worker, &options.worker, words, sizeof words) != TREMOLO_OK) {
+    if (tremolo_worker_start(&worker, &options.worker, words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "fold", "%s", words);
     }
     (void)puts("folding");

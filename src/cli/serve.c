@@ -140,7 +140,7 @@ static int run(int argc, char **argv)
     struct serve_arguments arguments = {.options = TREMOLO_SERVER_DEFAULTS};
     struct options_given given;
     struct tremolo_server *server = NULL;
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     sigset_t signals;
     int code = CLI_DONE;
     if (!options_parse(&given, &arguments, &code, &cli_serve, argc, argv)) {
@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
                         arguments.options.address);
     }
     cli_hold_signals(&signals, true);
-    if (tremolo_server_start(&server, &arguments.options, words, sizeof words) != TREMOLO_OK) {
+    if (tremolo_server_start(&server, &arguments.options, words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "serve", "%s", words);
     }
     announce(server, &arguments.options);

@@ -132,10 +132,10 @@ static void print_stored(const json_t *study)
 static int show_store(const struct tremolo_store_options *store, bool json)
 {
     char *text = NULL;
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     size_t index;
     json_t *study;
-    enum tremolo_status status = tremolo_store_overview(&text, store, words, sizeof words);
+    enum tremolo_status status = tremolo_store_overview(&text, store, words);
     if (status != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "status", "%s", words);
     }

@@ -374,12 +374,12 @@ int study_move(const struct study_options *options)
 {
     struct tremolo_move_options move = {.study = options->file};
     uint64_t reports = 0;
-    char words[512] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     if (!take_place(&move.from_data, &move.from_store, options->from, &options->store) ||
         !take_place(&move.to_data, &move.to_store, options->to, &options->store)) {
         return cli_fail(CLI_USAGE, "study", "a place is sqlite:DIR or nats://HOST:PORT");
     }
-    if (tremolo_study_move(&reports, &move, words, sizeof words) != TREMOLO_OK) {
+    if (tremolo_study_move(&reports, &move, words) != TREMOLO_OK) {
         return cli_fail(CLI_FAILED, "study", "%s", words);
     }
     if (options->json) {

@@ -10,14 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOKEN_SHORTEST = 16, TOKEN_BYTES = 24 };
+#include "log.h"
 
-static enum tremolo_status explain(char *words, size_t capacity, const char *path,
-                                   const char *reason)
-{
-    (void)snprintf(words, capacity, "%s: %s", path, reason);
-    return TREMOLO_BAD_ARGUMENT;
-}
+enum { TOKEN_SHORTEST = 16, TOKEN_BYTES = 24 };
 
 int keys_sync_folder(const char *path)
 {
@@ -96,7 +91,7 @@ ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **r
 }
 
 enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
-                              const char *name, bool create, char *words, size_t words_capacity)
+                              const char *name, bool create, char words[TREMOLO_WORDS_BYTES])
 {
     char path[4096];
     uint8_t fresh[64];
@@ -106,19 +101,20 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     }
     int size = snprintf(path, sizeof path, "%s/%s", directory, name);
     if (size < 0 || (size_t)size >= sizeof path) {
-        return explain(words, words_capacity, directory, "the name is too long");
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the name is too long", directory);
     }
     bool missing = access(path, F_OK) != 0 && errno == ENOENT;
     if (missing && !create) {
-        return explain(words, words_capacity, path,
-                       "this key is missing, and the studies here depend on it; restore it");
+        return words_say(words, TREMOLO_BAD_ARGUMENT,
+                         "%s: this key is missing, and the studies here depend on it; restore it",
+                         path);
     }
     if (missing) {
         randombytes_buf(fresh, length);
         int made = make_file(path, fresh, length);
         sodium_memzero(fresh, sizeof fresh);
         if (made != 0) {
-            return explain(words, words_capacity, path, strerror(errno));
+            return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, strerror(errno));
         }
     }
     ssize_t got = keys_read(path, fresh, length + 1, &reason);
@@ -127,11 +123,11 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     }
     sodium_memzero(fresh, sizeof fresh);
     if (got < 0) {
-        return explain(words, words_capacity, path, reason);
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, reason);
     }
-    return got == (ssize_t)length
-               ? TREMOLO_OK
-               : explain(words, words_capacity, path, "the key in it has another length");
+    return got == (ssize_t)length ? TREMOLO_OK
+                                  : words_say(words, TREMOLO_BAD_ARGUMENT,
+                                              "%s: the key in it has another length", path);
 }
 
 static int make_token(const char *path)
@@ -148,28 +144,29 @@ static int make_token(const char *path)
 }
 
 enum tremolo_status keys_token(char *token, size_t capacity, const char *path, bool create,
-                               char *words, size_t words_capacity)
+                               char words[TREMOLO_WORDS_BYTES])
 {
     const char *reason = "";
     if (create && access(path, F_OK) != 0 && errno == ENOENT && make_token(path) != 0) {
-        return explain(words, words_capacity, path, strerror(errno));
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, strerror(errno));
     }
     ssize_t got = keys_read(path, token, capacity - 1, &reason);
     if (got < 0) {
-        return explain(words, words_capacity, path, reason);
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, reason);
     }
     token[got] = '\0';
     if (strcspn(token, "\r\n") == capacity - 1) { /* cut, it would match nobody's */
-        return explain(words, words_capacity, path, "the token is too long");
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the token is too long", path);
     }
     token[strcspn(token, "\r\n")] = '\0';
     size_t length = strlen(token);
     for (size_t i = 0; i < length; i++) {
         if (token[i] <= ' ' || token[i] > '~') {
-            return explain(words, words_capacity, path, "the token is not one printable word");
+            return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the token is not one printable word",
+                             path);
         }
     }
-    return length >= TOKEN_SHORTEST
-               ? TREMOLO_OK
-               : explain(words, words_capacity, path, "the token has fewer than 16 characters");
+    return length >= TOKEN_SHORTEST ? TREMOLO_OK
+                                    : words_say(words, TREMOLO_BAD_ARGUMENT,
+                                                "%s: the token has fewer than 16 characters", path);
 }

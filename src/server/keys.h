@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tremolo_status.h"
+#include "tremolo_server.h"
 
 /* Read a secret: the number of bytes, at most `capacity`, or -1 with the reason. A file that
  * others may read is refused. */
@@ -21,12 +21,12 @@ int keys_sync_folder(const char *path);
  * synced, when it does not exist. Refuses a file of any other length or one that
  * others may read. */
 TREMOLO_MUST_USE enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
-                                               const char *name, bool create, char *words,
-                                               size_t words_capacity);
+                                               const char *name, bool create,
+                                               char words[TREMOLO_WORDS_BYTES]);
 
 /* The token in `path`: one line of 16 to `capacity` - 1 printable characters. With
  * `create`, one is made when there is no file. */
 TREMOLO_MUST_USE enum tremolo_status keys_token(char *token, size_t capacity, const char *path,
-                                                bool create, char *words, size_t words_capacity);
+                                                bool create, char words[TREMOLO_WORDS_BYTES]);
 
 #endif

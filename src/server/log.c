@@ -74,3 +74,13 @@ void log_event(struct log *log, const char *level, const char *event, const char
     }
     (void)pthread_mutex_unlock(&log->lock);
 }
+
+enum tremolo_status words_say(char words[TREMOLO_WORDS_BYTES], enum tremolo_status status,
+                              const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(words, TREMOLO_WORDS_BYTES, format, arguments);
+    va_end(arguments);
+    return status;
+}

@@ -1,10 +1,13 @@
-/* log.h -- one JSON object a line; never a report's contents or a key. */
+/* log.h -- what a server says: one JSON object a line, never a report's contents or a key; and a
+ * sentence to whoever started it. */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "tremolo_server.h"
 
 enum { LOG_LINES_PER_SECOND_MAX = 100 };
 
@@ -23,5 +26,9 @@ void log_close(struct log *log);
  * gives, as in log_event(log, "info", "listening", "{s:i}", "port", 8787). Lines
  * beyond the limit of a second are counted and told with the next one. */
 void log_event(struct log *log, const char *level, const char *event, const char *format, ...);
+
+/* Say why something failed, and pass the status on. */
+enum tremolo_status words_say(char words[TREMOLO_WORDS_BYTES], enum tremolo_status status,
+                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

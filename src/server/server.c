@@ -17,31 +17,31 @@
 #include "keys.h"
 #include "mqtt.h"
 #include "request.h"
+#include "log.h"
 
 enum {
     THREADS_MAX = 16,
     CONNECTIONS_MAX = 20000,
     FILES_RESERVED = 64,
-    STATUS_BYTES = 256,
 };
 
 /* ---------------------------------------------------------------- pieces */
 
 static enum tremolo_status load_keys(struct tremolo_server *server,
                                      const struct tremolo_server_options *options, bool create,
-                                     char *words, size_t capacity)
+                                     char words[TREMOLO_WORDS_BYTES])
 {
     uint8_t seed[TREMOLO_SIGNING_SEED_BYTES];
     char path[4096];
     enum tremolo_status status =
-        keys_load(seed, sizeof seed, options->data, "signing.seed", create, words, capacity);
+        keys_load(seed, sizeof seed, options->data, "signing.seed", create, words);
     if (status == TREMOLO_OK) {
         status = tremolo_signing_keys(server->public_key, server->signing_key, seed);
     }
     sodium_memzero(seed, sizeof seed);
     if (status == TREMOLO_OK) {
         status = keys_load(server->device_secret, sizeof server->device_secret, options->data,
-                           "device.secret", create, words, capacity);
+                           "device.secret", create, words);
     }
     if (status != TREMOLO_OK) {
         return status;
@@ -49,10 +49,11 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     (void)snprintf(path, sizeof path, "%s/operator.token", options->data);
     bool given = options->token_file != NULL;
     status = keys_token(server->token, sizeof server->token, given ? options->token_file : path,
-                        !given, words, capacity);
+                        !given, words);
     if (status != TREMOLO_OK) {
         size_t used = strlen(words); /* without a failure nobody has written there */
-        (void)snprintf(words + used, capacity - used, "; --token-file names the token's file");
+        (void)snprintf(words + used, TREMOLO_WORDS_BYTES - used,
+                       "; --token-file names the token's file");
     }
     return status;
 }
@@ -71,38 +72,39 @@ static enum tremolo_status note_study(void *context, const uint8_t *key, size_t 
 
 /* New keys are for new directories: studies that were signed with others would be nobody's. */
 static enum tremolo_status start_writer(struct tremolo_server *server,
-                                        const struct tremolo_server_options *options, char *words,
-                                        size_t capacity)
+                                        const struct tremolo_server_options *options,
+                                        char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = NULL;
     if (options->store.url != NULL) {
         (void)mkdir(options->data, 0700); /* what is wrong with it shows in a moment */
-        enum tremolo_status status = load_keys(server, options, true, words, capacity);
+        enum tremolo_status status = load_keys(server, options, true, words);
         if (status == TREMOLO_OK) {
             status = writer_start_gateway(&server->writer, &options->store, server->signing_key,
-                                          server->device_secret, words, capacity);
+                                          server->device_secret, words);
         }
         return status == TREMOLO_OK
-                   ? mqtt_start(&server->mqtt, server->writer, &options->store, words, capacity)
+                   ? mqtt_start(&server->mqtt, server->writer, &options->store, words)
                    : status;
     }
     enum store_consent consent = options->accept_loss ? STORE_ACCEPT_LOSS
                                  : options->moved     ? STORE_MOVED
                                                       : STORE_CAREFUL;
-    enum tremolo_status status = store_open_sqlite(&store, options->data, consent, words, capacity);
+    enum tremolo_status status = store_open_sqlite(&store, options->data, consent, words);
     if (status != TREMOLO_OK) {
         return status;
     }
     bool any = false;
     status = store->each(store, "study", note_study, &any);
     if (status != TREMOLO_OK) {
-        (void)snprintf(words, capacity, "the studies cannot be read: %s", store->explain(store));
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "the studies cannot be read: %s",
+                       store->explain(store));
     } else {
-        status = load_keys(server, options, !any, words, capacity);
+        status = load_keys(server, options, !any, words);
     }
     if (status == TREMOLO_OK) {
         status = writer_start_embedded(&server->writer, store, server->signing_key,
-                                       server->device_secret, words, capacity);
+                                       server->device_secret, words);
     }
     if (status != TREMOLO_OK) {
         store->close(store);
@@ -140,12 +142,11 @@ static unsigned thread_count(unsigned wanted, bool computes)
 
 static enum tremolo_status start_listening(struct tremolo_server *server,
                                            const struct tremolo_server_options *options,
-                                           char *words, size_t capacity)
+                                           char words[TREMOLO_WORDS_BYTES])
 {
     int listener = -1;
     server->port = options->port;
-    enum tremolo_status status =
-        listen_open(&listener, &server->port, options->address, words, capacity);
+    enum tremolo_status status = listen_open(&listener, &server->port, options->address, words);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -164,63 +165,60 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     }
     if (server->loops == NULL) {
         (void)close(listener);
-        (void)snprintf(words, capacity, "the threads for requests cannot be started");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "the threads for requests cannot be started");
     }
     return TREMOLO_OK;
 }
 
 /* ---------------------------------------------------------------- public */
 
-static enum tremolo_status check_options(const struct tremolo_server_options *options, char *words,
-                                         size_t capacity)
+static enum tremolo_status check_options(const struct tremolo_server_options *options,
+                                         char words[TREMOLO_WORDS_BYTES])
 {
     if (options->data == NULL || options->address == NULL || options->request_seconds == 0) {
-        (void)snprintf(words, capacity, "a data directory, an address and a time limit are needed");
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(words, TREMOLO_BAD_ARGUMENT,
+                         "a data directory, an address and a time limit are needed");
     }
     if ((options->tls_cert == NULL) != (options->tls_key == NULL)) {
-        (void)snprintf(words, capacity, "certificate and key are given together or not at all");
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(words, TREMOLO_BAD_ARGUMENT,
+                         "certificate and key are given together or not at all");
     }
     if (options->quota > 0 && options->store.url != NULL && options->source_header == NULL) {
-        (void)snprintf(words, capacity,
-                       "a gateway needs the header in which its balancer names a report's source");
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(
+            words, TREMOLO_BAD_ARGUMENT,
+            "a gateway needs the header in which its balancer names a report's source");
     }
     if (sodium_init() < 0) {
-        (void)snprintf(words, capacity, "libsodium cannot be initialised");
-        return TREMOLO_NO_ENTROPY;
+        return words_say(words, TREMOLO_NO_ENTROPY, "libsodium cannot be initialised");
     }
     return TREMOLO_OK;
 }
 
 enum tremolo_status tremolo_server_start(struct tremolo_server **server,
-                                         const struct tremolo_server_options *options, char *words,
-                                         size_t words_capacity)
+                                         const struct tremolo_server_options *options,
+                                         char words[TREMOLO_WORDS_BYTES])
 {
-    enum tremolo_status status = check_options(options, words, words_capacity);
+    enum tremolo_status status = check_options(options, words);
     struct tremolo_server *made = NULL;
     if (status != TREMOLO_OK) {
         return status;
     }
     made = calloc(1, sizeof *made);
     if (made == NULL) {
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     log_open(&made->log, options->log);
     made->started_at = (int64_t)time(NULL);
     made->request_seconds = options->request_seconds;
     if (options->tls_cert != NULL) {
-        status = tls_new(&made->tls, options->tls_cert, options->tls_key, words, words_capacity);
+        status = tls_new(&made->tls, options->tls_cert, options->tls_key, words);
     }
     if (status == TREMOLO_OK) {
-        status = start_writer(made, options, words, words_capacity);
+        status = start_writer(made, options, words);
     }
     if (status == TREMOLO_OK) {
         writer_set_log(made->writer, &made->log);
-        status = start_listening(made, options, words, words_capacity);
+        status = start_listening(made, options, words);
     }
     if (status != TREMOLO_OK) {
         tremolo_server_stop(made);
@@ -246,9 +244,8 @@ const uint8_t *tremolo_server_key(const struct tremolo_server *server)
 
 enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
 {
-    char words[STATUS_BYTES] = "";
-    enum tremolo_status status =
-        server->tls != NULL ? tls_reload(server->tls, words, sizeof words) : TREMOLO_OK;
+    char words[TREMOLO_WORDS_BYTES] = "";
+    enum tremolo_status status = server->tls != NULL ? tls_reload(server->tls, words) : TREMOLO_OK;
     log_event(&server->log, status == TREMOLO_OK ? "info" : "error", "reload", "{s:s}", "result",
               status == TREMOLO_OK ? "done" : words);
     return status;

@@ -12,13 +12,11 @@ static inline void fake_stay_open(struct bus *base)
 }
 
 enum tremolo_status bus_open_nats(struct bus **opened, const struct tremolo_store_options *options,
-                                  const char *role, char *words, size_t words_capacity)
+                                  const char *role, char words[TREMOLO_WORDS_BYTES])
 {
     (void)options;
     (void)role;
-    if (words_capacity > 0) {
-        words[0] = '\0';
-    }
+    words[0] = '\0';
     bus.base.close = fake_stay_open;
     *opened = &bus.base;
     return TREMOLO_OK;

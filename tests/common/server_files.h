@@ -168,15 +168,15 @@ static inline void hash_answer(uint8_t answer[ANSWER_BYTES], struct writer *writ
 /* The same of studies that are read offline. Not OK: refused. */
 static inline enum tremolo_status hash_offline(uint8_t answer[ANSWER_BYTES],
                                                char ids[][TREMOLO_STUDY_ID_TEXT_BYTES],
-                                               size_t count, char *words, size_t capacity)
+                                               size_t count, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = NULL;
     words[0] = '\0';
     memset(answer, 0, ANSWER_BYTES);
-    enum tremolo_status status = store_read_sqlite(&store, directory, words, capacity);
+    enum tremolo_status status = store_read_sqlite(&store, directory, words);
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
         struct served_study *served = NULL;
-        status = served_load(&served, store, ids[i], words, capacity);
+        status = served_load(&served, store, ids[i], words);
         if (status == TREMOLO_OK) {
             hash_study(answer, served);
             served_free(served);
@@ -190,13 +190,13 @@ static inline enum tremolo_status hash_offline(uint8_t answer[ANSWER_BYTES],
 
 /* Start a server's writer on the directory as it is. Not OK: it is refused, with words. */
 static inline enum tremolo_status try_writer(struct writer **writer, enum store_consent consent,
-                                             char *words, size_t capacity)
+                                             char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = NULL;
     words[0] = '\0';
-    enum tremolo_status status = store_open_sqlite(&store, directory, consent, words, capacity);
+    enum tremolo_status status = store_open_sqlite(&store, directory, consent, words);
     if (status == TREMOLO_OK) {
-        status = writer_start_embedded(writer, store, signing_key, secret, words, capacity);
+        status = writer_start_embedded(writer, store, signing_key, secret, words);
         if (status != TREMOLO_OK) {
             store->close(store);
         }

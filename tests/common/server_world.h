@@ -47,18 +47,16 @@ static inline int remove_directory(void)
 static inline struct writer *start_writer(struct store *store)
 {
     struct writer *writer = NULL;
-    char words[200] = "";
-    assert_status(writer_start_embedded(&writer, store, signing_key, secret, words, sizeof words),
-                  TREMOLO_OK);
+    char words[TREMOLO_WORDS_BYTES] = "";
+    assert_status(writer_start_embedded(&writer, store, signing_key, secret, words), TREMOLO_OK);
     return writer;
 }
 
 static inline struct store *open_store(void)
 {
     struct store *store = NULL;
-    char words[200] = "";
-    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, words, sizeof words),
-                  TREMOLO_OK);
+    char words[TREMOLO_WORDS_BYTES] = "";
+    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, words), TREMOLO_OK);
     return store;
 }
 

@@ -32,23 +32,19 @@ struct place {
 
 static void open_place(struct place *place)
 {
-    char words[256] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     if (place->clustered) {
         struct tremolo_store_options store = {.url = place->node.url, .shards = 3};
         struct tremolo_worker_options worker = {.store = store};
-        assert_status(
-            writer_start_gateway(&place->writer, &store, signing_key, secret, words, sizeof words),
-            TREMOLO_OK);
-        assert_status(tremolo_worker_start(&place->worker, &worker, words, sizeof words),
+        assert_status(writer_start_gateway(&place->writer, &store, signing_key, secret, words),
                       TREMOLO_OK);
+        assert_status(tremolo_worker_start(&place->worker, &worker, words), TREMOLO_OK);
     } else {
         struct store *store = NULL;
-        assert_status(
-            store_open_sqlite(&store, place->directory, STORE_CAREFUL, words, sizeof words),
-            TREMOLO_OK);
-        assert_status(
-            writer_start_embedded(&place->writer, store, signing_key, secret, words, sizeof words),
-            TREMOLO_OK);
+        assert_status(store_open_sqlite(&store, place->directory, STORE_CAREFUL, words),
+                      TREMOLO_OK);
+        assert_status(writer_start_embedded(&place->writer, store, signing_key, secret, words),
+                      TREMOLO_OK);
     }
 }
 
@@ -90,9 +86,9 @@ static bool has_nats(void)
     static const char *reason;
     struct tremolo_worker *worker = NULL;
     struct tremolo_worker_options options = {.store.url = "nats://127.0.0.1:1"};
-    char words[256] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     reason = nats_node_program() == NULL ? "no nats-server on this machine" : NULL;
-    if (tremolo_worker_start(&worker, &options, words, sizeof words) == TREMOLO_BAD_ARGUMENT) {
+    if (tremolo_worker_start(&worker, &options, words) == TREMOLO_BAD_ARGUMENT) {
         reason = "this build has no NATS";
     }
     if (reason != NULL) {
@@ -305,7 +301,7 @@ static struct served_study *lose_broker(struct place *place)
     assert_int_equal(send_report(place, served, &open_reports[0]), OUTCOME_ACCEPTED);
     nats_node_stop(&place->node, SIGKILL);
     assert_int_equal(send_report(place, served, &open_reports[1]), OUTCOME_NOT_STORED);
-    assert_int_not_equal(writer_health(place->writer, NULL, 0), TREMOLO_OK);
+    assert_int_not_equal(writer_health(place->writer, NULL), TREMOLO_OK);
     assert_true(nats_node_start(&place->node));
     return served;
 }
@@ -324,7 +320,7 @@ static void test_broker_dies(void **state)
         outcome = send_report(&place, served, &open_reports[1]);
     }
     assert_int_equal(outcome, OUTCOME_ACCEPTED);
-    assert_status(writer_health(place.writer, NULL, 0), TREMOLO_OK);
+    assert_status(writer_health(place.writer, NULL), TREMOLO_OK);
     expect_reports(served, 2);
     remove_place(&place);
 }
@@ -338,11 +334,10 @@ static void test_health_comes_back_without_reports(void **state)
         skip();
     }
     (void)lose_broker(&place);
-    for (int i = 0; i < PATIENCE_MS / 10 && writer_health(place.writer, NULL, 0) != TREMOLO_OK;
-         i++) {
+    for (int i = 0; i < PATIENCE_MS / 10 && writer_health(place.writer, NULL) != TREMOLO_OK; i++) {
         (void)usleep(10000);
     }
-    assert_status(writer_health(place.writer, NULL, 0), TREMOLO_OK);
+    assert_status(writer_health(place.writer, NULL), TREMOLO_OK);
     remove_place(&place);
 }
 
@@ -352,14 +347,14 @@ static void test_other_keys_are_refused(void **state)
     static const uint8_t other[TREMOLO_DEVICE_SECRET_BYTES] = {8};
     struct place place;
     struct writer *second = NULL;
-    char words[256] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     (void)state;
     if (!has_nats()) {
         skip();
     }
     make_place(&place, true);
     struct tremolo_store_options store = {.url = place.node.url};
-    assert_status(writer_start_gateway(&second, &store, signing_key, other, words, sizeof words),
+    assert_status(writer_start_gateway(&second, &store, signing_key, other, words),
                   TREMOLO_BAD_ARGUMENT);
     assert_non_null(strstr(words, "device.secret"));
     remove_place(&place);

@@ -155,12 +155,11 @@ static struct writer *start_with_three(void)
         "{\"epsilon\": 4, \"protects\": \"all\"}, \"protocol\": {\"kind\": \"one-shot\"}}"};
     struct tremolo_store_options options = {.shards = SHARDS};
     struct writer *writer = NULL;
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     bus.base.get = get_or_not;
     bus.base.swap = swap_or_not;
     bus.base.listen = hear_nothing;
-    assert_status(writer_start_gateway(&writer, &options, no_key, secret, words, sizeof words),
-                  TREMOLO_OK);
+    assert_status(writer_start_gateway(&writer, &options, no_key, secret, words), TREMOLO_OK);
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         struct job job = job_create(more[i]);
         assert_true(submit_and_wait(writer, &job));

@@ -17,7 +17,7 @@
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };
 
 static struct file_image images[FILE_COUNT];
-static char words[SERVED_WORDS_BYTES];
+static char words[TREMOLO_WORDS_BYTES];
 
 static int set_up(void **state)
 {
@@ -35,7 +35,7 @@ static int tear_down(void **state)
 static void expect_refused(enum store_consent consent, const char *why)
 {
     struct writer *writer = NULL;
-    enum tremolo_status status = try_writer(&writer, consent, words, sizeof words);
+    enum tremolo_status status = try_writer(&writer, consent, words);
     if (status == TREMOLO_OK || strstr(words, why) == NULL) {
         fail_msg("expected '%s', got '%s'", why, words);
     }
@@ -44,7 +44,7 @@ static void expect_refused(enum store_consent consent, const char *why)
 static void expect_started(enum store_consent consent, uint64_t reports)
 {
     struct writer *writer = NULL;
-    if (try_writer(&writer, consent, words, sizeof words) != TREMOLO_OK) {
+    if (try_writer(&writer, consent, words) != TREMOLO_OK) {
         fail_msg("refused: %s", words);
     }
     uint64_t found = 0;
@@ -59,7 +59,7 @@ static void expect_started(enum store_consent consent, uint64_t reports)
 static void expect_checked(bool sound)
 {
     char *json = NULL;
-    enum tremolo_status status = tremolo_server_check(&json, directory, NULL, words, sizeof words);
+    enum tremolo_status status = tremolo_server_check(&json, directory, NULL, words);
     bool said = status == TREMOLO_OK && strstr(json, "\"sound\":true") != NULL;
     if (said != sound) {
         fail_msg("expected %ssound, got %s%s", sound ? "" : "not ", words,
@@ -289,8 +289,8 @@ static void expect_read(const char *id, enum tremolo_status expected, uint64_t r
 {
     struct store *store = NULL;
     struct served_study *served = NULL;
-    assert_status(store_read_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_status(served_load(&served, store, id, words, sizeof words), expected);
+    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
+    assert_status(served_load(&served, store, id, words), expected);
     assert_int_equal(served != NULL ? served->reports : 0, reports);
     served_free(served);
     store->close(store);
@@ -302,7 +302,7 @@ static void expect_rescued(const char *id, const struct found_state *found)
     char rescued[sizeof directory];
     char *json = NULL;
     assert_true(snprintf(rescued, sizeof rescued, "%s-new", directory) < (int)sizeof rescued);
-    assert_status(tremolo_server_check(&json, directory, rescued, words, sizeof words), TREMOLO_OK);
+    assert_status(tremolo_server_check(&json, directory, rescued, words), TREMOLO_OK);
     expect_named(json, id, found);
     free(json);
     char original[sizeof directory];
@@ -327,7 +327,7 @@ static void test_a_study_of_another_version(void **state)
     expect_named(words, id, &found);
     expect_refused(STORE_ACCEPT_LOSS, "is not served by this version"); /* which is not a loss */
     expect_checked(false);
-    assert_status(tremolo_server_check(&json, directory, NULL, words, sizeof words), TREMOLO_OK);
+    assert_status(tremolo_server_check(&json, directory, NULL, words), TREMOLO_OK);
     expect_named(json, id, &found);
     assert_null(strstr(json, "belongs to no study")); /* its rows are not found fault with */
     assert_non_null(strstr(json, "\"reports\":9,\"round\":1")); /* the others are recovered */
@@ -377,7 +377,7 @@ static void test_unwatched_sums_are_folded_anew(void **state)
         TREMOLO_OK);
     assert_status(store->sync(store), TREMOLO_OK);
     store->close(store);
-    assert_status(try_writer(&writer, STORE_CAREFUL, words, sizeof words), TREMOLO_OK);
+    assert_status(try_writer(&writer, STORE_CAREFUL, words), TREMOLO_OK);
     size_t seen = 0;
     for (size_t i = 0; i < writer_study_count(writer); i++) {
         const struct served_study *served = writer_study(writer, i);
@@ -414,8 +414,8 @@ static void test_an_old_directory_is_upgraded(void **state)
     char *id = copy_of(writer_study(writer, 0)->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
     writer_stop(writer);
     make_old();
-    assert_status(store_read_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_status(served_load(&served, store, id, words, sizeof words), TREMOLO_OK);
+    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
+    assert_status(served_load(&served, store, id, words), TREMOLO_OK);
     served_free(served);
     store->close(store);
     free(id);
@@ -424,7 +424,7 @@ static void test_an_old_directory_is_upgraded(void **state)
     expect_refused(STORE_CAREFUL, "or an older version's, and study");
     for (int i = 0; i < 2; i++) { /* with a word, and then without */
         enum store_consent consent = i == 0 ? STORE_MOVED : STORE_CAREFUL;
-        assert_status(try_writer(&writer, consent, words, sizeof words), TREMOLO_OK);
+        assert_status(try_writer(&writer, consent, words), TREMOLO_OK);
         hash_answer(after, writer);
         assert_memory_equal(before, after, sizeof before);
         writer_stop(writer);
@@ -727,10 +727,10 @@ static void expect_stopped(struct writer *writer, struct served_study *served)
 {
     enum { TRIES = 1000, PAUSE_US = 20000 }; /* it looks five times a second */
     struct server_report report;
-    for (int i = 0; i < TRIES && writer_health(writer, NULL, 0) == TREMOLO_OK; i++) {
+    for (int i = 0; i < TRIES && writer_health(writer, NULL) == TREMOLO_OK; i++) {
         (void)usleep(PAUSE_US);
     }
-    assert_status(writer_health(writer, words, sizeof words), TREMOLO_NOT_SYNCED);
+    assert_status(writer_health(writer, words), TREMOLO_NOT_SYNCED);
     assert_non_null(strstr(words, "was removed or replaced"));
     server_report_make(&report, served->study, 0, NULL, NULL);
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
@@ -808,7 +808,7 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
     assert_int_equal(close(held), 0);
     expect_refused(STORE_CAREFUL, "the directory is a copy");
     expect_refused(STORE_CAREFUL, "the directory is a copy"); /* asking again changes nothing */
-    assert_status(try_writer(&writer, STORE_ACCEPT_LOSS, words, sizeof words), TREMOLO_OK);
+    assert_status(try_writer(&writer, STORE_ACCEPT_LOSS, words), TREMOLO_OK);
     for (int i = 0; i < 2; i++) { /* and it stays so after a restart without the option */
         served = writer_study(writer, 0);
         assert_int_equal(served->reports, 4);

@@ -48,12 +48,12 @@ static void judge(struct counts *counts, bool refused, const uint8_t *answer, co
 static void try_once(struct counts *server, struct counts *reader)
 {
     struct writer *writer = NULL;
-    char words[400];
+    char words[TREMOLO_WORDS_BYTES];
     uint8_t answer[ANSWER_BYTES] = {0};
     files_save(images);
-    bool refused = hash_offline(answer, ids, 2, words, sizeof words) != TREMOLO_OK;
+    bool refused = hash_offline(answer, ids, 2, words) != TREMOLO_OK;
     judge(reader, refused, answer, words);
-    refused = try_writer(&writer, STORE_CAREFUL, words, sizeof words) != TREMOLO_OK;
+    refused = try_writer(&writer, STORE_CAREFUL, words) != TREMOLO_OK;
     if (!refused) {
         hash_answer(answer, writer);
         writer_stop(writer);

@@ -222,15 +222,14 @@ static void test_message_comes_again(void **state)
     struct tremolo_store_options options = {0};
     struct writer *writer = NULL;
     struct mqtt *mqtt = NULL;
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     (void)state;
     bus.base.pull = pull;
     bus.base.settle = settle;
-    assert_status(
-        writer_start_embedded(&writer, memory_store_new(), no_key, secret, words, sizeof words),
-        TREMOLO_OK);
+    assert_status(writer_start_embedded(&writer, memory_store_new(), no_key, secret, words),
+                  TREMOLO_OK);
     struct served_study *served = make_study(writer);
-    assert_status(mqtt_start(&mqtt, writer, &options, words, sizeof words), TREMOLO_OK);
+    assert_status(mqtt_start(&mqtt, writer, &options, words), TREMOLO_OK);
     for (int i = 0; i < 10000 && atomic_load(&settled_after) == 0; i++) {
         (void)usleep(1000);
     }

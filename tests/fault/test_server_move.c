@@ -47,12 +47,12 @@ static int end(void **state)
     return world_end(state);
 }
 
-static enum tremolo_status move_out(uint64_t *reports, char *words, size_t capacity)
+static enum tremolo_status move_out(uint64_t *reports, char words[TREMOLO_WORDS_BYTES])
 {
     struct tremolo_move_options options = {.study = study->served->id_text,
                                            .from_store.url = "nats://in-memory",
                                            .to_data = directory};
-    return tremolo_study_move(reports, &options, words, capacity);
+    return tremolo_study_move(reports, &options, words);
 }
 
 /* What the directory gives to a server that starts on it. */
@@ -60,7 +60,7 @@ static void expect_nothing_there(void)
 {
     struct store *store = NULL;
     struct store_segment segment = {.position = 1};
-    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL, 0), TREMOLO_OK);
+    assert_status(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL), TREMOLO_OK);
     assert_status(store->read(store, 1, &segment), TREMOLO_OK);
     assert_int_equal(segment.position, 0);
     store->close(store);
@@ -68,16 +68,15 @@ static void expect_nothing_there(void)
 
 static void expect_moved_once(uint64_t expected)
 {
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t reports = 0;
     char *estimate = NULL;
     char count[64];
-    assert_status(move_out(&reports, words, sizeof words), TREMOLO_OK);
+    assert_status(move_out(&reports, words), TREMOLO_OK);
     assert_int_equal(reports, expected);
-    assert_status(move_out(&reports, words, sizeof words), TREMOLO_BAD_ARGUMENT);
+    assert_status(move_out(&reports, words), TREMOLO_BAD_ARGUMENT);
     assert_string_equal(words, "the study is in that directory already");
-    assert_status(tremolo_server_offline(&estimate, directory, NULL, 0.95, words, sizeof words),
-                  TREMOLO_OK);
+    assert_status(tremolo_server_offline(&estimate, directory, NULL, 0.95, words), TREMOLO_OK);
     (void)snprintf(count, sizeof count, "\"reports\":%llu", (unsigned long long)expected);
     assert_non_null(strstr(estimate, count));
     free(estimate);
@@ -105,11 +104,11 @@ static enum tremolo_status state_before_report(struct bus *base, const char *str
 
 static void test_report_meanwhile(void **state)
 {
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t reports = 0;
     (void)state;
     bus.base.state = state_before_report;
-    assert_status(move_out(&reports, words, sizeof words), TREMOLO_STORE_FAILED);
+    assert_status(move_out(&reports, words), TREMOLO_STORE_FAILED);
     assert_non_null(strstr(words, "reports came in meanwhile"));
     expect_nothing_there();
     worker_fold(&worker);
@@ -119,12 +118,12 @@ static void test_report_meanwhile(void **state)
 /* Acknowledged and not in the sums yet: the comparison fails, and so does the move. */
 static void test_folder_behind(void **state)
 {
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t reports = 0;
     uint8_t outcome = 0;
     (void)state;
     world_send(REPORTS, 1, &outcome);
-    assert_status(move_out(&reports, words, sizeof words), TREMOLO_STORE_FAILED);
+    assert_status(move_out(&reports, words), TREMOLO_STORE_FAILED);
     assert_string_equal(words, "the sums at both places are not the same");
     expect_nothing_there();
     worker_fold(&worker);
@@ -134,7 +133,7 @@ static void test_folder_behind(void **state)
 /* A process of its own, so that it can be killed. True: it moved the study. */
 static bool move_in_child(enum fake_fault fault, long at)
 {
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t reports = 0;
     int result = 0;
     pid_t child = fork();
@@ -142,7 +141,7 @@ static bool move_in_child(enum fake_fault fault, long at)
     if (child == 0) {
         broker.fault = fault;
         broker.until_fault = at;
-        _exit(move_out(&reports, words, sizeof words) == TREMOLO_OK ? 0 : 1);
+        _exit(move_out(&reports, words) == TREMOLO_OK ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &result, 0), child);
     return WIFEXITED(result) && WEXITSTATUS(result) == 0;
@@ -150,11 +149,11 @@ static bool move_in_child(enum fake_fault fault, long at)
 
 static void test_every_call_fails_or_kills(void **state)
 {
-    char words[256];
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t reports = 0;
     (void)state;
     broker.calls = 0;
-    assert_status(move_out(&reports, words, sizeof words), TREMOLO_OK);
+    assert_status(move_out(&reports, words), TREMOLO_OK);
     long calls = broker.calls;
     assert_true(calls > 10);
     unsigned failures = 0;

@@ -81,9 +81,9 @@ static void run_with_fault(_Atomic long *which, long healthy)
         assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_NOT_STORED);
         acked[i] = outcome == OUTCOME_ACCEPTED;
     }
-    char words[200];
+    char words[TREMOLO_WORDS_BYTES];
     if (!acked[REPORTS - 1]) {
-        assert_int_not_equal(writer_health(writer, words, sizeof words), TREMOLO_OK);
+        assert_int_not_equal(writer_health(writer, words), TREMOLO_OK);
         assert_true(strlen(words) > 10);
     }
     expect_fold(served, reports, acked);
@@ -131,16 +131,16 @@ static void test_only_a_full_disk_heals(void **state)
     server_report_make(&report, served->study, 0, NULL, NULL);
     fault.writes_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(writer_health(writer, NULL, 0), TREMOLO_STORE_FULL);
+    assert_status(writer_health(writer, NULL), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
-    assert_status(writer_health(writer, NULL, 0), TREMOLO_OK);
+    assert_status(writer_health(writer, NULL), TREMOLO_OK);
     server_report_make(&report, served->study, 0, NULL, NULL);
     fault.syncs_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     fault.syncs_left = -1;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(writer_health(writer, NULL, 0), TREMOLO_NOT_SYNCED);
+    assert_status(writer_health(writer, NULL), TREMOLO_NOT_SYNCED);
     writer_stop(writer);
     writer = open_writer();
     served = writer_study(writer, 0);
@@ -160,12 +160,12 @@ static void test_a_full_disk_heals_without_reports(void **state)
     fault.writes_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     (void)usleep(1500000); /* it tries once a second, and must fail now */
-    assert_status(writer_health(writer, NULL, 0), TREMOLO_STORE_FULL);
+    assert_status(writer_health(writer, NULL), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
-    for (int i = 0; i < 500 && writer_health(writer, NULL, 0) != TREMOLO_OK; i++) {
+    for (int i = 0; i < 500 && writer_health(writer, NULL) != TREMOLO_OK; i++) {
         (void)usleep(10000);
     }
-    assert_status(writer_health(writer, NULL, 0), TREMOLO_OK);
+    assert_status(writer_health(writer, NULL), TREMOLO_OK);
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
     writer_stop(writer);
 }
@@ -223,11 +223,10 @@ static void test_no_answer_before_a_sync(void **state)
 static void test_a_second_server_is_refused(void **state)
 {
     struct store *store = NULL;
-    char words[200] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     struct writer *writer = open_writer();
     (void)state;
-    assert_int_not_equal(store_open_sqlite(&store, directory, STORE_CAREFUL, words, sizeof words),
-                         TREMOLO_OK);
+    assert_int_not_equal(store_open_sqlite(&store, directory, STORE_CAREFUL, words), TREMOLO_OK);
     assert_non_null(strstr(words, "another server uses"));
     assert_non_null(strstr(words, directory));
     writer_stop(writer);
@@ -237,10 +236,10 @@ static void test_a_second_server_is_refused(void **state)
 static void test_a_place_that_cannot_be_written(void **state)
 {
     struct store *store = NULL;
-    char words[200] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     (void)state;
-    assert_int_not_equal(
-        store_open_sqlite(&store, "/proc/tremolo", STORE_CAREFUL, words, sizeof words), TREMOLO_OK);
+    assert_int_not_equal(store_open_sqlite(&store, "/proc/tremolo", STORE_CAREFUL, words),
+                         TREMOLO_OK);
     assert_non_null(strstr(words, "/proc/tremolo"));
 }
 

@@ -46,7 +46,7 @@ static struct served_study *create(const char *text)
 static void start(void)
 {
     static const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1};
-    char words[200];
+    char words[TREMOLO_WORDS_BYTES];
     fuzz_require(sodium_init() >= 0);
     server = calloc(1, sizeof *server);
     loop = calloc(1, sizeof *loop);
@@ -56,7 +56,7 @@ static void start(void)
     server->request_seconds = 10;
     log_open(&server->log, NULL);
     fuzz_require(writer_start_embedded(&server->writer, memory_store_new(), server->signing_key,
-                                       server->device_secret, words, sizeof words) == TREMOLO_OK);
+                                       server->device_secret, words) == TREMOLO_OK);
     server->connections =
         connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
     server->estimator = estimator_start(&server->stopping);

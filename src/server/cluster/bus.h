@@ -114,7 +114,7 @@ struct bus {
  * one sentence about any failure, also when this build has no NATS. */
 TREMOLO_MUST_USE enum tremolo_status bus_open_nats(struct bus **bus,
                                                    const struct tremolo_store_options *options,
-                                                   const char *role, char *words,
-                                                   size_t words_capacity);
+                                                   const char *role,
+                                                   char words[TREMOLO_WORDS_BYTES]);
 
 #endif

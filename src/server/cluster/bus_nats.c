@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "bus_nats.h"
+#include "log.h"
 
 /* ---------------------------------------------------------------- words */
 
@@ -350,7 +351,7 @@ static char *copy_or_null(const char *text)
 }
 
 enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
-                                  const char *name, char *words, size_t words_capacity)
+                                  const char *name, char words[TREMOLO_WORDS_BYTES])
 {
     struct nats_bus *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -389,7 +390,7 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
         status = bus_nats_make_bucket(made);
     }
     if (status != TREMOLO_OK) {
-        (void)snprintf(words, words_capacity, "%s", made->words);
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", made->words);
         bus_nats_close(&made->base);
         return status;
     }
@@ -402,13 +403,13 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
 #include <stdio.h>
 
 enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
-                                  const char *name, char *words, size_t words_capacity)
+                                  const char *name, char words[TREMOLO_WORDS_BYTES])
 {
     (void)bus;
     (void)name;
-    (void)snprintf(words, words_capacity,
-                   "%s: this build has no NATS; install libnats-dev and build again", options->url);
-    return TREMOLO_BAD_ARGUMENT;
+    return words_say(words, TREMOLO_BAD_ARGUMENT,
+                     "%s: this build has no NATS; install libnats-dev and build again",
+                     options->url);
 }
 
 #endif

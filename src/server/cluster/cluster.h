@@ -130,7 +130,7 @@ struct worker_metrics;
 TREMOLO_MUST_USE enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
                                                           struct worker_counters *counters,
                                                           const char *address, uint16_t port,
-                                                          char *words, size_t words_capacity);
+                                                          char words[TREMOLO_WORDS_BYTES]);
 uint16_t worker_metrics_port(const struct worker_metrics *metrics);
 void worker_metrics_stop(struct worker_metrics *metrics); /* NULL is fine */
 

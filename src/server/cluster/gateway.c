@@ -18,6 +18,7 @@
 #include "mirror.h"
 #include "publish.h"
 #include "writer.h"
+#include "log.h"
 
 enum {
     LIST_MS = 1000,     /* look for new studies without a hint */
@@ -405,8 +406,7 @@ static void gateway_idle(struct writer *writer)
     struct gateway *gateway = writer->context;
     struct bus_value value = {0};
     publish_again_run(&gateway->again, gateway->bus, false);
-    if (writer_health(writer, NULL, 0) == TREMOLO_OK ||
-        clock_ms() - gateway->failed_ms < QUIET_MS) {
+    if (writer_health(writer, NULL) == TREMOLO_OK || clock_ms() - gateway->failed_ms < QUIET_MS) {
         return;
     }
     if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
@@ -449,7 +449,7 @@ static const struct backend publishing = {
 
 /* Gateways with other keys would sign with another name and refuse each other's
  * devices. The first one writes down what its keys are, one way; the others compare. */
-static enum tremolo_status compare_keys(struct gateway *gateway, char *words, size_t capacity)
+static enum tremolo_status compare_keys(struct gateway *gateway, char words[TREMOLO_WORDS_BYTES])
 {
     enum { MARK_BYTES = 32 };
     uint8_t mark[2 * MARK_BYTES];
@@ -472,10 +472,10 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
         bool same = stored.length == sizeof mark && memcmp(stored.bytes, mark, sizeof mark) == 0;
         free(stored.bytes);
         if (!same) {
-            (void)snprintf(words, capacity,
-                           "the keys are not those of the other gateways: copy signing.seed and "
-                           "device.secret from one of them");
-            status = TREMOLO_BAD_ARGUMENT;
+            status =
+                words_say(words, TREMOLO_BAD_ARGUMENT,
+                          "the keys are not those of the other gateways: copy signing.seed and "
+                          "device.secret from one of them");
         }
     }
     return status;
@@ -483,12 +483,12 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char *words, si
 
 /* A bucket that is just being made, or has no leader at the moment, is worth
  * waiting for. */
-static enum tremolo_status read_first(struct gateway *gateway, char *words, size_t capacity)
+static enum tremolo_status read_first(struct gateway *gateway, char words[TREMOLO_WORDS_BYTES])
 {
     int64_t until = clock_ms() + START_MS;
     enum tremolo_status status = TREMOLO_OK;
     for (;;) {
-        status = compare_keys(gateway, words, capacity);
+        status = compare_keys(gateway, words);
         if (status == TREMOLO_OK) {
             status = learn_studies(gateway);
         }
@@ -501,18 +501,18 @@ static enum tremolo_status read_first(struct gateway *gateway, char *words, size
 }
 
 static enum tremolo_status connect_both(struct gateway *gateway,
-                                        const struct tremolo_store_options *options, char *words,
-                                        size_t capacity)
+                                        const struct tremolo_store_options *options,
+                                        char words[TREMOLO_WORDS_BYTES])
 {
-    enum tremolo_status status = bus_open_nats(&gateway->bus, options, "gateway", words, capacity);
+    enum tremolo_status status = bus_open_nats(&gateway->bus, options, "gateway", words);
     if (status == TREMOLO_OK) {
-        status = bus_open_nats(&gateway->refresh_bus, options, "gateway", words, capacity);
+        status = bus_open_nats(&gateway->refresh_bus, options, "gateway", words);
     }
     if (status != TREMOLO_OK) {
         return status;
     }
     words[0] = '\0';
-    status = read_first(gateway, words, capacity);
+    status = read_first(gateway, words);
     if (status == TREMOLO_OK) {
         status = gateway->refresh_bus->listen(gateway->refresh_bus, CLUSTER_HINT_FOLD ".>", on_hint,
                                               gateway);
@@ -523,7 +523,7 @@ static enum tremolo_status connect_both(struct gateway *gateway,
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         bool one = gateway->unread[0] != '\0';
-        (void)snprintf(words, capacity, "%s%s cannot be read: %s (%s)",
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s%s cannot be read: %s (%s)",
                        one ? "the value study." : "the studies", one ? gateway->unread : "",
                        tremolo_status_sentence(status),
                        gateway->refresh_bus->explain(gateway->refresh_bus));
@@ -534,27 +534,25 @@ static enum tremolo_status connect_both(struct gateway *gateway,
 enum tremolo_status writer_start_gateway(struct writer **writer,
                                          const struct tremolo_store_options *options,
                                          const uint8_t *signing_key, const uint8_t *secret,
-                                         char *words, size_t words_capacity)
+                                         char words[TREMOLO_WORDS_BYTES])
 {
     struct gateway *gateway = calloc(1, sizeof *gateway);
     struct writer *made =
         gateway != NULL ? writer_new(&publishing, gateway, signing_key, secret) : NULL;
     if (made == NULL) {
         free(gateway);
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     gateway->writer = made;
     gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
     gateway->changes_last = &gateway->changes;
     background_init(&gateway->thread);
-    enum tremolo_status status = connect_both(gateway, options, words, words_capacity);
+    enum tremolo_status status = connect_both(gateway, options, words);
     if (status == TREMOLO_OK && !background_start(&gateway->thread, refresher_main, gateway)) {
-        status = TREMOLO_NO_MEMORY;
-        (void)snprintf(words, words_capacity, "the gateway's thread cannot be started");
+        status = words_say(words, TREMOLO_NO_MEMORY, "the gateway's thread cannot be started");
     }
     if (status == TREMOLO_OK) {
-        status = writer_run(made, words, words_capacity);
+        status = writer_run(made, words);
     }
     if (status != TREMOLO_OK) {
         gateway_end(made);

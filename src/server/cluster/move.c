@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "lease.h"
+#include "log.h"
 #include "tremolo_server.h"
 
 enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };
@@ -33,15 +34,8 @@ struct move {
     char tag[CLUSTER_TAG_BYTES];
     struct segment *segments; /* one a shard, or a single one on the way out */
     unsigned round;           /* of the records at hand */
-    char *words;
-    size_t words_capacity;
+    char *words;              /* TREMOLO_WORDS_BYTES */
 };
-
-static enum tremolo_status say(struct move *move, enum tremolo_status status, const char *sentence)
-{
-    (void)snprintf(move->words, move->words_capacity, "%s", sentence);
-    return status;
-}
 
 /* ---------------------------------------------------------------- comparing */
 
@@ -73,7 +67,8 @@ static enum tremolo_status compare(struct move *move, const struct served_study 
                a->rounds[t].closed_at == b->rounds[t].closed_at;
     }
     return same ? TREMOLO_OK
-                : say(move, TREMOLO_STORE_FAILED, "the sums at both places are not the same");
+                : words_say(move->words, TREMOLO_STORE_FAILED,
+                            "the sums at both places are not the same");
 }
 
 /* ---------------------------------------------------------------- into a store */
@@ -218,7 +213,8 @@ static enum tremolo_status make_place(struct move *move)
     enum tremolo_status status = cluster_list(move->bus, &tags, &count);
     for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
         if (memcmp(tags + i * STORE_STUDY_BYTES, move->served->id, STORE_STUDY_BYTES) == 0) {
-            status = say(move, TREMOLO_BAD_ARGUMENT, "the study is in that store already");
+            status =
+                words_say(move->words, TREMOLO_BAD_ARGUMENT, "the study is in that store already");
         }
     }
     free(tags);
@@ -232,34 +228,32 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
 {
     /* First for reading, so that a wrong name does not become a directory; then with the
      * lock that keeps servers away meanwhile. */
-    enum tremolo_status status =
-        store_read_sqlite(&move->store, options->from_data, move->words, move->words_capacity);
+    enum tremolo_status status = store_read_sqlite(&move->store, options->from_data, move->words);
     if (status == TREMOLO_OK) {
         move->store->close(move->store);
         move->store = NULL;
-        status = store_open_sqlite(&move->store, options->from_data, STORE_CAREFUL, move->words,
-                                   move->words_capacity);
+        status = store_open_sqlite(&move->store, options->from_data, STORE_CAREFUL, move->words);
     }
     if (status == TREMOLO_OK) {
-        status = served_load(&move->served, move->store, options->study, move->words,
-                             move->words_capacity);
+        status = served_load(&move->served, move->store, options->study, move->words);
     }
     if (status == TREMOLO_OK && move->served->opened < move->served->terms->rounds &&
         (move->store->past != STORE_ITS_OWN ||
          move->served->round_limit < move->served->terms->rounds)) {
-        status = say(move, TREMOLO_BAD_ARGUMENT,
-                     "the directory is a copy, an older version's or was restored, and the study "
-                     "has rounds to come, which may have been broadcast before; serve a moved "
-                     "directory once with --moved");
+        status =
+            words_say(move->words, TREMOLO_BAD_ARGUMENT,
+                      "the directory is a copy, an older version's or was restored, and the study "
+                      "has rounds to come, which may have been broadcast before; serve a moved "
+                      "directory once with --moved");
     }
     if (status == TREMOLO_OK && move->served->discard_count > 0) {
-        status = say(move, TREMOLO_BAD_ARGUMENT,
-                     "reports of the study were discarded, and a clustered store has no place for "
-                     "reports that do not count");
+        status =
+            words_say(move->words, TREMOLO_BAD_ARGUMENT,
+                      "reports of the study were discarded, and a clustered store has no place for "
+                      "reports that do not count");
     }
     if (status == TREMOLO_OK) {
-        status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words,
-                               move->words_capacity);
+        status = bus_open_nats(&move->bus, &options->to_store, "gateway", move->words);
     }
     if (status != TREMOLO_OK) {
         return status;
@@ -372,8 +366,9 @@ static enum tremolo_status copy_out(struct move *move)
         status = move->bus->state(move->bus, move->study->stream, NULL, &after);
     }
     if (status == TREMOLO_OK && before.last != after.last) {
-        status = say(move, TREMOLO_STORE_FAILED,
-                     "reports came in meanwhile: stop the gateways, or close the study, first");
+        status =
+            words_say(move->words, TREMOLO_STORE_FAILED,
+                      "reports came in meanwhile: stop the gateways, or close the study, first");
     }
     for (unsigned n = 0; shards != NULL && n < move->shards; n++) {
         shard_free(shards[n]);
@@ -386,33 +381,34 @@ static enum tremolo_status open_study(struct move *move, const char *id)
 {
     uint8_t bytes[TREMOLO_STUDY_ID_BYTES];
     if (id == NULL || tremolo_base64_decode(bytes, sizeof bytes, id) != TREMOLO_OK) {
-        return say(move, TREMOLO_BAD_ARGUMENT, "the study's id is needed");
+        return words_say(move->words, TREMOLO_BAD_ARGUMENT, "the study's id is needed");
     }
     enum tremolo_status status = mirror_open(&move->study, move->bus, bytes, NULL, NULL);
     if (status == TREMOLO_STORE_FAILED) {
-        return say(move, status, "there is no such study in that store");
+        return words_say(move->words, status, "there is no such study in that store");
     }
     if (status == TREMOLO_OK) {
         status = mirror_refresh(move->study, move->bus, true);
     }
     if (status == TREMOLO_OK && move->study->phase == CLUSTER_CLOSING) {
-        status = say(move, TREMOLO_STORE_FAILED, "a round is being closed; try again in a moment");
+        status = words_say(move->words, TREMOLO_STORE_FAILED,
+                           "a round is being closed; try again in a moment");
     }
     return status;
 }
 
 static enum tremolo_status refuse_double(struct move *move, const char *id)
 {
-    char why[SERVED_WORDS_BYTES] = "";
+    char why[TREMOLO_WORDS_BYTES] = "";
     struct served_study *there = NULL;
-    enum tremolo_status status = served_load(&there, move->store, id, why, sizeof why);
+    enum tremolo_status status = served_load(&there, move->store, id, why);
     served_free(there);
     if (status == TREMOLO_BAD_ARGUMENT) {
         return TREMOLO_OK; /* there is no such study */
     }
-    return status == TREMOLO_OK
-               ? say(move, TREMOLO_BAD_ARGUMENT, "the study is in that directory already")
-               : say(move, status, why);
+    return status == TREMOLO_OK ? words_say(move->words, TREMOLO_BAD_ARGUMENT,
+                                            "the study is in that directory already")
+                                : words_say(move->words, status, "%s", why);
 }
 
 /* Workers may be a moment behind. */
@@ -434,14 +430,13 @@ static enum tremolo_status compare_when_folded(struct move *move)
 
 static enum tremolo_status move_out(struct move *move, const struct tremolo_move_options *options)
 {
-    enum tremolo_status status = bus_open_nats(&move->bus, &options->from_store, "gateway",
-                                               move->words, move->words_capacity);
+    enum tremolo_status status =
+        bus_open_nats(&move->bus, &options->from_store, "gateway", move->words);
     if (status == TREMOLO_OK) {
         status = open_study(move, options->study);
     }
     if (status == TREMOLO_OK) {
-        status = store_open_sqlite(&move->store, options->to_data, STORE_CAREFUL, move->words,
-                                   move->words_capacity);
+        status = store_open_sqlite(&move->store, options->to_data, STORE_CAREFUL, move->words);
     }
     if (status == TREMOLO_OK) {
         status = refuse_double(move, options->study);
@@ -454,15 +449,15 @@ static enum tremolo_status move_out(struct move *move, const struct tremolo_move
     move->segments = calloc(1, sizeof *move->segments);
     status = move->segments == NULL ? TREMOLO_NO_MEMORY : copy_out(move);
     if (status == TREMOLO_OK) {
-        status = served_load(&move->served, move->store, options->study, move->words,
-                             move->words_capacity);
+        status = served_load(&move->served, move->store, options->study, move->words);
     }
     if (status == TREMOLO_OK) {
         status = compare_when_folded(move);
     }
     if (status == TREMOLO_OK) {
         status = move->store->sync(move->store);
-        (void)say(move, status, status == TREMOLO_OK ? "" : move->store->explain(move->store));
+        (void)words_say(move->words, status, "%s",
+                        status == TREMOLO_OK ? "" : move->store->explain(move->store));
     }
     return status;
 }
@@ -482,10 +477,10 @@ static void free_move(struct move *move)
 }
 
 enum tremolo_status tremolo_study_move(uint64_t *reports,
-                                       const struct tremolo_move_options *options, char *words,
-                                       size_t words_capacity)
+                                       const struct tremolo_move_options *options,
+                                       char words[TREMOLO_WORDS_BYTES])
 {
-    struct move move = {.words = words, .words_capacity = words_capacity};
+    struct move move = {.words = words};
     words[0] = '\0';
     if (sodium_init() < 0) {
         return TREMOLO_NO_ENTROPY;
@@ -498,14 +493,14 @@ enum tremolo_status tremolo_study_move(uint64_t *reports,
     } else if (out) {
         status = move_out(&move, options);
     } else {
-        (void)say(&move, status, "a study moves from a directory to a store, or back");
+        (void)words_say(words, status, "a study moves from a directory to a store, or back");
     }
     if (status == TREMOLO_OK) {
         *reports = move.served->reports;
     } else if (words[0] == '\0') {
-        (void)snprintf(words, words_capacity, "%s%s%s", tremolo_status_sentence(status),
-                       move.bus != NULL ? ": " : "",
-                       move.bus != NULL ? move.bus->explain(move.bus) : "");
+        (void)words_say(words, status, "%s%s%s", tremolo_status_sentence(status),
+                        move.bus != NULL ? ": " : "",
+                        move.bus != NULL ? move.bus->explain(move.bus) : "");
     }
     for (unsigned n = 0; move.segments != NULL && n < (in ? move.shards : 1); n++) {
         segment_free(&move.segments[n]);

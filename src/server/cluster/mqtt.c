@@ -7,6 +7,7 @@
 
 #include "bus.h"
 #include "writer.h"
+#include "log.h"
 
 enum { PULL_MAX = 256, RETRY_MS = 2000 };
 
@@ -208,21 +209,18 @@ static void *mqtt_main(void *argument)
 }
 
 enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
-                               const struct tremolo_store_options *options, char *words,
-                               size_t words_capacity)
+                               const struct tremolo_store_options *options,
+                               char words[TREMOLO_WORDS_BYTES])
 {
     struct mqtt *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     made->writer = writer;
     background_init(&made->thread);
-    enum tremolo_status status =
-        bus_open_nats(&made->bus, options, "gateway", words, words_capacity);
+    enum tremolo_status status = bus_open_nats(&made->bus, options, "gateway", words);
     if (status == TREMOLO_OK && !background_start(&made->thread, mqtt_main, made)) {
-        (void)snprintf(words, words_capacity, "the thread for MQTT cannot be started");
-        status = TREMOLO_NO_MEMORY;
+        status = words_say(words, TREMOLO_NO_MEMORY, "the thread for MQTT cannot be started");
     }
     if (status != TREMOLO_OK) {
         mqtt_stop(made);

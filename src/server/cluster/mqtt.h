@@ -15,7 +15,7 @@ struct mqtt;
  * trying, quietly. Stop it before the writer. */
 TREMOLO_MUST_USE enum tremolo_status mqtt_start(struct mqtt **mqtt, struct writer *writer,
                                                 const struct tremolo_store_options *options,
-                                                char *words, size_t words_capacity);
+                                                char words[TREMOLO_WORDS_BYTES]);
 void mqtt_stop(struct mqtt *mqtt); /* NULL is fine */
 
 #endif

@@ -192,19 +192,19 @@ enum tremolo_status cluster_overview(char **json, struct bus *bus, int64_t pause
 }
 
 enum tremolo_status tremolo_store_overview(char **json, const struct tremolo_store_options *options,
-                                           char *words, size_t words_capacity)
+                                           char words[TREMOLO_WORDS_BYTES])
 {
     struct bus *bus = NULL;
     if (sodium_init() < 0) {
         return TREMOLO_NO_ENTROPY;
     }
-    enum tremolo_status status = bus_open_nats(&bus, options, "reader", words, words_capacity);
+    enum tremolo_status status = bus_open_nats(&bus, options, "reader", words);
     if (status != TREMOLO_OK) {
         return status;
     }
     status = cluster_overview(json, bus, LEASE_RENEW_MS * 8 / 5);
     if (status != TREMOLO_OK) {
-        (void)snprintf(words, words_capacity, "%s: %s (%s)", options->url,
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s: %s (%s)", options->url,
                        tremolo_status_sentence(status), bus->explain(bus));
     }
     bus->close(bus);

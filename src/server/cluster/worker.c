@@ -426,34 +426,30 @@ static void free_worker(struct tremolo_worker *worker)
 }
 
 enum tremolo_status tremolo_worker_start(struct tremolo_worker **worker,
-                                         const struct tremolo_worker_options *options, char *words,
-                                         size_t words_capacity)
+                                         const struct tremolo_worker_options *options,
+                                         char words[TREMOLO_WORDS_BYTES])
 {
     if (sodium_init() < 0) {
-        (void)snprintf(words, words_capacity, "libsodium cannot be initialised");
-        return TREMOLO_NO_ENTROPY;
+        return words_say(words, TREMOLO_NO_ENTROPY, "libsodium cannot be initialised");
     }
     struct tremolo_worker *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     log_open(&made->log, options->log);
     background_init(&made->thread);
     choose_name(made, options->name);
-    enum tremolo_status status =
-        bus_open_nats(&made->bus, &options->store, "folder", words, words_capacity);
+    enum tremolo_status status = bus_open_nats(&made->bus, &options->store, "folder", words);
     if (status == TREMOLO_OK) {
         status = made->bus->listen(made->bus, "tremolo.hint.>", on_hint, made);
     }
     atomic_store(&made->counters.turn_ms, clock_ms());
     if (status == TREMOLO_OK && options->address != NULL) {
         status = worker_metrics_start(&made->metrics, &made->counters, options->address,
-                                      options->port, words, words_capacity);
+                                      options->port, words);
     }
     if (status == TREMOLO_OK && !background_start(&made->thread, worker_main, made)) {
-        (void)snprintf(words, words_capacity, "the worker's thread cannot be started");
-        status = TREMOLO_NO_MEMORY;
+        status = words_say(words, TREMOLO_NO_MEMORY, "the worker's thread cannot be started");
     }
     if (status != TREMOLO_OK) {
         free_worker(made);

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "http.h"
 #include "prometheus.h"
+#include "log.h"
 
 enum { STALE_MS = 10000, CONNECTIONS = 16, TIMEOUT_S = 10 };
 
@@ -95,18 +96,16 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
                                          struct worker_counters *counters, const char *address,
-                                         uint16_t port, char *words, size_t words_capacity)
+                                         uint16_t port, char words[TREMOLO_WORDS_BYTES])
 {
     int listener = -1;
     struct worker_metrics *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     made->counters = counters;
     made->port = port;
-    enum tremolo_status status =
-        listen_open(&listener, &made->port, address, words, words_capacity);
+    enum tremolo_status status = listen_open(&listener, &made->port, address, words);
     if (status == TREMOLO_OK) { /* the library closes the socket with the daemon */
         made->daemon = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, made,
@@ -114,8 +113,8 @@ enum tremolo_status worker_metrics_start(struct worker_metrics **metrics,
             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
         if (made->daemon == NULL) {
             (void)close(listener);
-            (void)snprintf(words, words_capacity, "the thread for metrics cannot be started");
-            status = TREMOLO_NO_MEMORY;
+            status =
+                words_say(words, TREMOLO_NO_MEMORY, "the thread for metrics cannot be started");
         }
     }
     if (status != TREMOLO_OK) {

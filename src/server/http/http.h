@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_status.h"
+#include "tremolo_server.h"
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -45,7 +45,7 @@ void http_free_spares(struct loop *loop);
 /* Listen on a numeric IPv4 or IPv6 address; *port 0 is any free one and then says
  * which. *listener is the caller's to close. `words` says what failed. */
 TREMOLO_MUST_USE enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address,
-                                                 char *words, size_t capacity);
+                                                 char words[TREMOLO_WORDS_BYTES]);
 
 /* ---- framing.c: requests that two parsers could read in two ways ---- */
 
@@ -101,13 +101,11 @@ void connections_count(size_t *open, uint64_t *cut, struct connections *connecti
 struct tls;
 
 TREMOLO_MUST_USE enum tremolo_status tls_new(struct tls **tls, const char *cert_file,
-                                             const char *key_file, char *words,
-                                             size_t words_capacity);
+                                             const char *key_file, char words[TREMOLO_WORDS_BYTES]);
 void tls_free(struct tls *tls);
 
 /* Read both files again; on failure the certificate in use stays. */
-TREMOLO_MUST_USE enum tremolo_status tls_reload(struct tls *tls, char *words,
-                                                size_t words_capacity);
+TREMOLO_MUST_USE enum tremolo_status tls_reload(struct tls *tls, char words[TREMOLO_WORDS_BYTES]);
 
 /* The callback for MHD_OPTION_HTTPS_CERT_CALLBACK. The library gives it no
  * context, so one process serves one certificate: the newest tls object's. */

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "log.h"
+
 /* Returns the length of what is in *address, or 0. */
 static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
 {
@@ -44,23 +46,22 @@ static uint16_t port_of(int listener)
     return ntohs(bound.any.sa_family == AF_INET6 ? bound.six.sin6_port : bound.four.sin_port);
 }
 
-enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address, char *words,
-                                size_t capacity)
+enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address,
+                                char words[TREMOLO_WORDS_BYTES])
 {
     struct sockaddr_storage where;
     int on = 1;
     socklen_t length = parse_address(&where, address, *port);
     if (length == 0) {
-        (void)snprintf(words, capacity, "'%s' is not a numeric address", address);
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(words, TREMOLO_BAD_ARGUMENT, "'%s' is not a numeric address", address);
     }
     int made = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool six = where.ss_family == AF_INET6;
     if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         (six && setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
         bind(made, (struct sockaddr *)&where, length) != 0 || listen(made, HTTP_BACKLOG) != 0) {
-        (void)snprintf(words, capacity, "cannot listen on %s port %u: %s", address, *port,
-                       strerror(errno));
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "cannot listen on %s port %u: %s", address,
+                       *port, strerror(errno));
         if (made >= 0) {
             (void)close(made);
         }

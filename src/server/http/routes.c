@@ -58,8 +58,8 @@ static void answer_history(struct request *request)
 
 static void answer_health(struct request *request)
 {
-    char words[200];
-    enum tremolo_status health = writer_health(request->server->writer, words, sizeof words);
+    char words[TREMOLO_WORDS_BYTES];
+    enum tremolo_status health = writer_health(request->server->writer, words);
     if (health != TREMOLO_OK) {
         request_problem(request, 503, words);
     } else {

@@ -79,7 +79,7 @@ static const char *load_key(struct pair *pair, const char *file)
     return reason;
 }
 
-enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capacity)
+enum tremolo_status tls_reload(struct tls *tls, char words[TREMOLO_WORDS_BYTES])
 {
     struct pair *pair = calloc(1, sizeof *pair);
     if (pair == NULL) {
@@ -92,7 +92,7 @@ enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capaci
         reason = load_key(pair, file);
     }
     if (reason != NULL) {
-        (void)snprintf(words, words_capacity, "%s: %s", file, reason);
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s: %s", file, reason);
         free_pair(pair);
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -108,7 +108,7 @@ enum tremolo_status tls_reload(struct tls *tls, char *words, size_t words_capaci
 }
 
 enum tremolo_status tls_new(struct tls **tls, const char *cert_file, const char *key_file,
-                            char *words, size_t words_capacity)
+                            char words[TREMOLO_WORDS_BYTES])
 {
     struct tls *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -116,7 +116,7 @@ enum tremolo_status tls_new(struct tls **tls, const char *cert_file, const char 
     }
     made->cert_file = cert_file;
     made->key_file = key_file;
-    enum tremolo_status status = tls_reload(made, words, words_capacity);
+    enum tremolo_status status = tls_reload(made, words);
     if (status != TREMOLO_OK) {
         free(made);
         return status;

@@ -2,9 +2,9 @@
  *
  *     struct tremolo_server_options options = TREMOLO_SERVER_DEFAULTS;
  *     struct tremolo_server *server = NULL;
- *     char words[256];
+ *     char words[TREMOLO_WORDS_BYTES];
  *     options.data = "/var/lib/tremolo";
- *     if (tremolo_server_start(&server, &options, words, sizeof words) == TREMOLO_OK) {
+ *     if (tremolo_server_start(&server, &options, words) == TREMOLO_OK) {
  *         ...                                          wait for a signal
  *         tremolo_server_stop(server);
  *     }
@@ -23,6 +23,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Room for a sentence that says what failed. */
+enum { TREMOLO_WORDS_BYTES = 512 };
 
 /* A clustered store, "nats://HOST:PORT[,HOST:PORT...]"; url NULL: none. Files are
  * PEM; creds is what NATS calls credentials, or one line "user:password". */
@@ -66,7 +69,7 @@ struct tremolo_server; /* opaque */
 /* Recover the log and listen. `words` (never NULL) says what failed. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_server_start(struct tremolo_server **server, const struct tremolo_server_options *options,
-                     char *words, size_t words_capacity);
+                     char words[TREMOLO_WORDS_BYTES]);
 
 uint16_t tremolo_server_port(const struct tremolo_server *server);
 
@@ -86,15 +89,15 @@ void tremolo_server_stop(struct tremolo_server *server);
  * one; `level` that of the intervals. The caller frees *json; on failure it is untouched and words says why. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_server_offline(char **json, const char *data,
                                                             const char *study, double level,
-                                                            char *words, size_t words_capacity);
+                                                            char words[TREMOLO_WORDS_BYTES]);
 
 /* Everything that is wrong with a data directory that no server is using, and what is left of it, as
  * a JSON document (tremolo-check(1)); nothing in it changes. With `rescued`, a directory that is made,
  * the studies and segments that are sound are copied there, without keys. OK whatever is found;
  * on failure *json is untouched and words says why. The caller frees *json. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_server_check(char **json, const char *data,
-                                                          const char *rescued, char *words,
-                                                          size_t words_capacity);
+                                                          const char *rescued,
+                                                          char words[TREMOLO_WORDS_BYTES]);
 
 /* ---- folding a clustered store ---- */
 
@@ -112,7 +115,7 @@ struct tremolo_worker; /* opaque */
  * whatever other workers there are. `words` (never NULL) says what failed. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_worker_start(struct tremolo_worker **worker, const struct tremolo_worker_options *options,
-                     char *words, size_t words_capacity);
+                     char words[TREMOLO_WORDS_BYTES]);
 
 /* Where its metrics are; 0: nowhere. */
 uint16_t tremolo_worker_port(const struct tremolo_worker *worker);
@@ -123,8 +126,8 @@ void tremolo_worker_stop(struct tremolo_worker *worker);
 /* Studies, streams, shards, owners and how far they are, as JSON; the caller frees
  * *json. Takes about two seconds, to see which leases move. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_store_overview(char **json, const struct tremolo_store_options *options, char *words,
-                       size_t words_capacity);
+tremolo_store_overview(char **json, const struct tremolo_store_options *options,
+                       char words[TREMOLO_WORDS_BYTES]);
 
 /* Either from a data directory into a store, or from a store into one. */
 struct tremolo_move_options {
@@ -140,7 +143,7 @@ struct tremolo_move_options {
  * directory by no server, the study in the store by no gateway. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_move(uint64_t *reports,
                                                         const struct tremolo_move_options *options,
-                                                        char *words, size_t words_capacity);
+                                                        char words[TREMOLO_WORDS_BYTES]);
 
 #ifdef __cplusplus
 }

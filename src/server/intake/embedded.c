@@ -18,6 +18,7 @@
 #include "encoder.h"
 #include "rounds.h"
 #include "writer.h"
+#include "log.h"
 
 enum {
     CHECKPOINT_REPORTS = 1 << 20, /* or after a minute */
@@ -45,7 +46,7 @@ static struct embedded *embedded_of(struct writer *writer)
 
 static bool is_stopped(struct writer *writer)
 {
-    return writer_health(writer, NULL, 0) == TREMOLO_NOT_SYNCED;
+    return writer_health(writer, NULL) == TREMOLO_NOT_SYNCED;
 }
 
 static enum tremolo_status sync_store(struct writer *writer)
@@ -353,7 +354,7 @@ static void checkpoint_when_due(struct writer *writer)
 static void try_again(struct writer *writer)
 {
     struct embedded *embedded = embedded_of(writer);
-    enum tremolo_status health = writer_health(writer, NULL, 0);
+    enum tremolo_status health = writer_health(writer, NULL);
     int64_t now = writer_seconds();
     if (health == TREMOLO_OK || health == TREMOLO_NOT_SYNCED || now == embedded->tried_at) {
         return;
@@ -413,8 +414,7 @@ static const struct backend own_log = {
 /* Where a start says what is wrong. */
 struct start {
     struct writer *writer;
-    char *words;
-    size_t words_capacity;
+    char *words; /* TREMOLO_WORDS_BYTES */
 };
 
 /* One that cannot be served stops the start: devices that were promised an answer would be told
@@ -426,13 +426,11 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
     struct writer *writer = start->writer;
     struct served_study *served = NULL;
     if (writer->study_count == WRITER_STUDIES_MAX) {
-        (void)snprintf(start->words, start->words_capacity, "there are more than %d studies",
-                       WRITER_STUDIES_MAX);
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(start->words, TREMOLO_BAD_ARGUMENT, "there are more than %d studies",
+                         WRITER_STUDIES_MAX);
     }
-    enum tremolo_status status =
-        served_from_row(&served, key, key_length, value, length, writer->signing_key,
-                        writer->secret, start->words, start->words_capacity);
+    enum tremolo_status status = served_from_row(&served, key, key_length, value, length,
+                                                 writer->signing_key, writer->secret, start->words);
     if (status == TREMOLO_OK) {
         writer_add_study(writer, served);
     }
@@ -443,7 +441,7 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
  * vectors that came from other sums; old reports of them would be debiased with ours. So nobody
  * opens them here again: the study ends with its newest round. In an undecided copy that is
  * for the operator to say. */
-static enum tremolo_status settle_rounds(struct writer *writer, char *words, size_t words_capacity)
+static enum tremolo_status settle_rounds(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = embedded_of(writer)->store;
     enum tremolo_status status = TREMOLO_OK;
@@ -453,61 +451,58 @@ static enum tremolo_status settle_rounds(struct writer *writer, char *words, siz
             continue;
         }
         if (store->past == STORE_COPIED) {
-            (void)snprintf(words, words_capacity,
-                           "the directory is a copy, or an older version's, and study %s has "
-                           "rounds to come: start once with --moved if this is its newest state, "
-                           "or with --accept-loss if it is a backup; the study then ends with "
-                           "round %u",
-                           served->id_text, served->opened - 1);
-            return TREMOLO_STORE_FAILED;
+            return words_say(words, TREMOLO_STORE_FAILED,
+                             "the directory is a copy, or an older version's, and study %s has "
+                             "rounds to come: start once with --moved if this is its newest state, "
+                             "or with --accept-loss if it is a backup; the study then ends with "
+                             "round %u",
+                             served->id_text, served->opened - 1);
         }
         status = served_put_final(store, served, served->opened - 1);
         served->round_limit = served->opened;
     }
     status = status == TREMOLO_OK ? store->sync(store) : status;
     if (status != TREMOLO_OK) {
-        (void)snprintf(words, words_capacity, "%s", store->explain(store));
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", store->explain(store));
     }
     return status;
 }
 
-static enum tremolo_status recover(struct writer *writer, char *words, size_t words_capacity)
+static enum tremolo_status recover(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = embedded_of(writer)->store;
-    struct start start = {writer, words, words_capacity};
-    char why[384] = "";
+    struct start start = {writer, words};
+    char why[TREMOLO_WORDS_BYTES] = "";
     words[0] = '\0';
     enum tremolo_status status = store->each(store, "study", recover_study, &start);
     if (status == TREMOLO_OK) {
-        status =
-            served_recover_all(writer->studies, writer->study_count, true, store, why, sizeof why);
+        status = served_recover_all(writer->studies, writer->study_count, true, store, why);
     } else {
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
-        (void)snprintf(words, words_capacity, "the log cannot be recovered: %s",
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "the log cannot be recovered: %s",
                        why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
-    return status == TREMOLO_OK ? settle_rounds(writer, words, words_capacity) : status;
+    return status == TREMOLO_OK ? settle_rounds(writer, words) : status;
 }
 
 enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,
                                           const uint8_t *signing_key, const uint8_t *secret,
-                                          char *words, size_t words_capacity)
+                                          char words[TREMOLO_WORDS_BYTES])
 {
     struct embedded *embedded = calloc(1, sizeof *embedded);
     struct writer *made =
         embedded != NULL ? writer_new(&own_log, embedded, signing_key, secret) : NULL;
     if (made == NULL) {
         free(embedded);
-        (void)snprintf(words, words_capacity, "out of memory");
-        return TREMOLO_NO_MEMORY;
+        return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     embedded->store = store;
     embedded->checkpointed_at = writer_seconds();
-    enum tremolo_status status = recover(made, words, words_capacity);
+    enum tremolo_status status = recover(made, words);
     if (status == TREMOLO_OK) {
-        status = writer_run(made, words, words_capacity);
+        status = writer_run(made, words);
     }
     if (status != TREMOLO_OK) {
         writer_free(made);

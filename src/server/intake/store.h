@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_status.h"
+#include "tremolo_server.h"
 
 enum {
     STORE_STUDY_BYTES = 16,            /* studies are told apart by their tag */
@@ -92,12 +92,12 @@ enum store_consent {
  * MALFORMED when it is damaged; `words` (may be NULL) gets the reason of any failure. */
 #define STORE_IN_USE "another server uses" /* how the words begin when it is locked */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
-                                                       enum store_consent consent, char *words,
-                                                       size_t words_capacity);
+                                                       enum store_consent consent,
+                                                       char words[TREMOLO_WORDS_BYTES]);
 
 /* The same store for reading: nothing is created or changed, and append and put fail.
  * BAD_ARGUMENT when the directory has no database. */
 TREMOLO_MUST_USE enum tremolo_status store_read_sqlite(struct store **store, const char *path,
-                                                       char *words, size_t words_capacity);
+                                                       char words[TREMOLO_WORDS_BYTES]);
 
 #endif

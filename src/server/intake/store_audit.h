@@ -45,6 +45,6 @@ struct store_audit {
  * or no database at all. */
 TREMOLO_MUST_USE enum tremolo_status store_audit_sqlite(struct store **store,
                                                         struct store_audit *audit, const char *path,
-                                                        char *words, size_t words_capacity);
+                                                        char words[TREMOLO_WORDS_BYTES]);
 
 #endif

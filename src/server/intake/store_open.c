@@ -627,7 +627,7 @@ static void audit_all(struct sqlite_store *store, struct store_audit *audit)
 typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path);
 
 static enum tremolo_status open_by(open_fn open, struct store **store, const char *path,
-                                   enum store_consent consent, char *words, size_t words_capacity)
+                                   enum store_consent consent, char words[TREMOLO_WORDS_BYTES])
 {
     struct sqlite_store *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -641,7 +641,7 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
         status = open(made, path);
     }
     if (words != NULL) {
-        (void)snprintf(words, words_capacity, "%s", made->words);
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", made->words);
     }
     if (status != TREMOLO_OK) {
         made->base.close(&made->base);
@@ -652,23 +652,21 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
 }
 
 enum tremolo_status store_open_sqlite(struct store **store, const char *path,
-                                      enum store_consent consent, char *words,
-                                      size_t words_capacity)
+                                      enum store_consent consent, char words[TREMOLO_WORDS_BYTES])
 {
-    return open_by(open_database, store, path, consent, words, words_capacity);
+    return open_by(open_database, store, path, consent, words);
 }
 
-enum tremolo_status store_read_sqlite(struct store **store, const char *path, char *words,
-                                      size_t words_capacity)
+enum tremolo_status store_read_sqlite(struct store **store, const char *path,
+                                      char words[TREMOLO_WORDS_BYTES])
 {
-    return open_by(read_database, store, path, STORE_CAREFUL, words, words_capacity);
+    return open_by(read_database, store, path, STORE_CAREFUL, words);
 }
 
 enum tremolo_status store_audit_sqlite(struct store **store, struct store_audit *audit,
-                                       const char *path, char *words, size_t words_capacity)
+                                       const char *path, char words[TREMOLO_WORDS_BYTES])
 {
-    enum tremolo_status status =
-        open_by(open_for_reading, store, path, STORE_CAREFUL, words, words_capacity);
+    enum tremolo_status status = open_by(open_for_reading, store, path, STORE_CAREFUL, words);
     if (status == TREMOLO_OK) {
         audit_all(sqlite_self(*store), audit);
     }

@@ -89,12 +89,12 @@ void writer_set_log(struct writer *writer, struct log *log)
     background_unlock(&writer->thread);
 }
 
-enum tremolo_status writer_health(struct writer *writer, char *words, size_t capacity)
+enum tremolo_status writer_health(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
 {
     background_lock(&writer->thread);
     enum tremolo_status health = writer->health;
     if (words != NULL) {
-        (void)snprintf(words, capacity, "%s", writer->words);
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", writer->words);
     }
     background_unlock(&writer->thread);
     return health;
@@ -380,13 +380,12 @@ struct writer *writer_new(const struct backend *backend, void *context, const ui
     return made;
 }
 
-enum tremolo_status writer_run(struct writer *writer, char *words, size_t words_capacity)
+enum tremolo_status writer_run(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
 {
     if (background_start(&writer->thread, writer_main, writer)) {
         return TREMOLO_OK;
     }
-    (void)snprintf(words, words_capacity, "the writer thread cannot be started");
-    return TREMOLO_NO_MEMORY;
+    return words_say(words, TREMOLO_NO_MEMORY, "the writer thread cannot be started");
 }
 
 void writer_stop(struct writer *writer)

@@ -92,15 +92,15 @@ struct writer_counters {
  * in it is recovered. `signing_key` and `secret` must outlive it. `words` says what was wrong. */
 TREMOLO_MUST_USE enum tremolo_status
 writer_start_embedded(struct writer **writer, struct store *store, const uint8_t *signing_key,
-                      const uint8_t *secret, char *words, size_t words_capacity);
+                      const uint8_t *secret, char words[TREMOLO_WORDS_BYTES]);
 
 /* A gateway: reports go to a stream that workers fold. It holds nothing that is not also in the
  * broker or in its key files: any number of them serve the same studies, and any may die at any
  * moment. Connects and reads all studies first. */
 TREMOLO_MUST_USE enum tremolo_status
 writer_start_gateway(struct writer **writer, const struct tremolo_store_options *options,
-                     const uint8_t *signing_key, const uint8_t *secret, char *words,
-                     size_t words_capacity);
+                     const uint8_t *signing_key, const uint8_t *secret,
+                     char words[TREMOLO_WORDS_BYTES]);
 
 /* Decide all that waits, checkpoint, close the store. NULL is fine. */
 void writer_stop(struct writer *writer);
@@ -131,7 +131,7 @@ void writer_count(struct writer *writer, struct served_study *served,
 void writer_set_log(struct writer *writer, struct log *log);
 
 /* OK, or why the store takes nothing any more; words may be NULL. */
-enum tremolo_status writer_health(struct writer *writer, char *words, size_t capacity);
+enum tremolo_status writer_health(struct writer *writer, char words[TREMOLO_WORDS_BYTES]);
 
 /* ---------------------------------------------------------------- inside
  *
@@ -186,8 +186,8 @@ int64_t writer_seconds(void); /* Unix time */
 /* A writer without studies; writer_run starts its thread. */
 struct writer *writer_new(const struct backend *backend, void *context, const uint8_t *signing_key,
                           const uint8_t *secret);
-TREMOLO_MUST_USE enum tremolo_status writer_run(struct writer *writer, char *words,
-                                                size_t words_capacity);
+TREMOLO_MUST_USE enum tremolo_status writer_run(struct writer *writer,
+                                                char words[TREMOLO_WORDS_BYTES]);
 void writer_free(struct writer *writer);
 
 void writer_add_study(struct writer *writer, struct served_study *served);

@@ -38,12 +38,12 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
                                       const uint8_t *value, size_t length)
 {
     struct check *check = context;
-    char words[SERVED_WORDS_BYTES] = "there are too many studies";
+    char words[TREMOLO_WORDS_BYTES] = "there are too many studies";
     enum tremolo_status status =
         check->count == WRITER_STUDIES_MAX
             ? TREMOLO_BAD_STUDY
             : served_from_row(&check->studies[check->count], key, key_length, value, length, NULL,
-                              NULL, words, sizeof words);
+                              NULL, words);
     check->count += status == TREMOLO_OK;
     if (status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED) {
         note(check, words);
@@ -139,8 +139,8 @@ static enum tremolo_status end_rounds(struct rescue *rescue)
 }
 
 /* What is staged is recovered as a server would before it becomes durable. */
-static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last, char *words,
-                                       size_t words_capacity)
+static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last,
+                                       char words[TREMOLO_WORDS_BYTES])
 {
     static const char *const kinds[] = {"study", "round", "discarded"};
     enum tremolo_status status = TREMOLO_OK;
@@ -156,27 +156,28 @@ static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last, cha
     }
     if (status == TREMOLO_OK) {
         status = served_recover_all(rescue->check->studies, rescue->check->count, true, rescue->to,
-                                    words, words_capacity);
+                                    words);
     }
     return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
 }
 
 static enum tremolo_status save(struct check *check, struct store *store, uint64_t last,
-                                const char *directory, char *words, size_t words_capacity)
+                                const char *directory, char words[TREMOLO_WORDS_BYTES])
 {
     struct rescue *rescue = calloc(1, sizeof *rescue);
     enum tremolo_status status =
         rescue == NULL ? TREMOLO_NO_MEMORY
         : mkdir(directory, 0700) != 0
             ? TREMOLO_BAD_ARGUMENT
-            : store_open_sqlite(&rescue->to, directory, STORE_CAREFUL, words, words_capacity);
+            : store_open_sqlite(&rescue->to, directory, STORE_CAREFUL, words);
     if (status == TREMOLO_BAD_ARGUMENT) {
-        (void)snprintf(words, words_capacity, "%s cannot be made, or is there already", directory);
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s cannot be made, or is there already",
+                       directory);
     }
     if (status == TREMOLO_OK) {
         rescue->from = store;
         rescue->check = check;
-        status = fill_rescue(rescue, last, words, words_capacity);
+        status = fill_rescue(rescue, last, words);
         rescue->to->close(rescue->to);
     }
     free(rescue);
@@ -222,14 +223,13 @@ static void check_segments(struct check *check, struct store *store, uint64_t la
 static void recover(struct check *check, const char *data)
 {
     struct store *store = NULL;
-    char words[SERVED_WORDS_BYTES] = "";
-    enum tremolo_status status = store_read_sqlite(&store, data, words, sizeof words);
+    char words[TREMOLO_WORDS_BYTES] = "";
+    enum tremolo_status status = store_read_sqlite(&store, data, words);
     if (status == TREMOLO_OK) {
         status = store->each(store, "study", take_study, check);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(check->studies, check->count, check->found == 0, store, words,
-                                    sizeof words);
+        status = served_recover_all(check->studies, check->count, check->found == 0, store, words);
     }
     if (status != TREMOLO_OK) {
         note(check, words[0] != '\0' ? words : tremolo_status_sentence(status));
@@ -271,7 +271,7 @@ static json_t *document(struct check *check, const struct store_audit *audit, co
 }
 
 enum tremolo_status tremolo_server_check(char **json, const char *data, const char *rescued,
-                                         char *words, size_t words_capacity)
+                                         char words[TREMOLO_WORDS_BYTES])
 {
     struct check *check = calloc(1, sizeof *check);
     struct store *store = NULL;
@@ -281,11 +281,11 @@ enum tremolo_status tremolo_server_check(char **json, const char *data, const ch
     }
     check->findings = json_array();
     struct store_audit audit = {.finding = note, .context = check};
-    enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words, words_capacity);
+    enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words);
     if (status == TREMOLO_OK) {
         check_segments(check, store, audit.last);
         if (rescued != NULL) {
-            status = save(check, store, audit.last, rescued, words, words_capacity);
+            status = save(check, store, audit.last, rescued, words);
         }
         store->close(store);
         if (check->found == 0 && rescued == NULL) {

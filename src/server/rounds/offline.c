@@ -8,6 +8,7 @@
 
 #include "estimate.h"
 #include "tremolo_server.h"
+#include "log.h"
 
 enum { NAMED_MAX = 2 };
 
@@ -15,7 +16,7 @@ struct wanted {
     const char *id; /* NULL: the only study */
     struct served_study *served;
     size_t studies;
-    char refused[SERVED_WORDS_BYTES];                /* why one cannot be read; "": all can */
+    char refused[TREMOLO_WORDS_BYTES];               /* why one cannot be read; "": all can */
     char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
 };
 
@@ -24,8 +25,8 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 {
     struct wanted *wanted = context;
     struct served_study *served = NULL;
-    enum tremolo_status status = served_from_row(&served, key, key_length, value, length, NULL,
-                                                 NULL, wanted->refused, sizeof wanted->refused);
+    enum tremolo_status status =
+        served_from_row(&served, key, key_length, value, length, NULL, NULL, wanted->refused);
     wanted->studies++;
     if (status != TREMOLO_OK) { /* it may not be the one that is wanted */
         return status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED ? TREMOLO_OK : status;
@@ -44,38 +45,34 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
     return TREMOLO_OK;
 }
 
-static enum tremolo_status choose(const struct wanted *wanted, char *words, size_t capacity)
+static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOLO_WORDS_BYTES])
 {
     if (wanted->served == NULL && wanted->refused[0] != '\0') {
-        (void)snprintf(words, capacity, "%s", wanted->refused);
-        return TREMOLO_BAD_STUDY;
+        return words_say(words, TREMOLO_BAD_STUDY, "%s", wanted->refused);
     }
     if (wanted->served == NULL) {
-        (void)snprintf(words, capacity,
-                       wanted->studies == 0 ? "no study was published on this server yet"
-                                            : "there is no such study in this directory");
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(words, TREMOLO_BAD_ARGUMENT,
+                         wanted->studies == 0 ? "no study was published on this server yet"
+                                              : "there is no such study in this directory");
     }
     if (wanted->id == NULL && wanted->studies > 1) {
-        (void)snprintf(words, capacity,
-                       "there are %zu studies in this directory; choose by --study: %s",
-                       wanted->studies, wanted->ids);
-        return TREMOLO_BAD_ARGUMENT;
+        return words_say(words, TREMOLO_BAD_ARGUMENT,
+                         "there are %zu studies in this directory; choose by --study: %s",
+                         wanted->studies, wanted->ids);
     }
     return TREMOLO_OK;
 }
 
 enum tremolo_status served_load(struct served_study **served, struct store *store,
-                                const char *study, char *words, size_t words_capacity)
+                                const char *study, char words[TREMOLO_WORDS_BYTES])
 {
     struct wanted wanted = {.id = study};
     enum tremolo_status status = store->each(store, "study", take_study, &wanted);
     if (status == TREMOLO_OK) {
-        status = choose(&wanted, words, words_capacity);
+        status = choose(&wanted, words);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(&wanted.served, 1, wanted.studies == 1, store, words,
-                                    words_capacity);
+        status = served_recover_all(&wanted.served, 1, wanted.studies == 1, store, words);
     }
     if (status != TREMOLO_OK) {
         served_free(wanted.served);
@@ -86,7 +83,7 @@ enum tremolo_status served_load(struct served_study **served, struct store *stor
 }
 
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
-                                           double level, char *words, size_t words_capacity)
+                                           double level, char words[TREMOLO_WORDS_BYTES])
 {
     struct served_study *served = NULL;
     struct store *store = NULL;
@@ -94,20 +91,20 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     if (sodium_init() < 0) {
         return TREMOLO_NO_ENTROPY;
     }
-    enum tremolo_status status = store_read_sqlite(&store, data, words, words_capacity);
+    enum tremolo_status status = store_read_sqlite(&store, data, words);
     if (status != TREMOLO_OK && strncmp(words, STORE_IN_USE, strlen(STORE_IN_USE)) == 0) {
-        (void)snprintf(words, words_capacity,
+        (void)snprintf(words, TREMOLO_WORDS_BYTES,
                        "a server uses this directory; ask it: tremolo fit URL");
     }
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = served_load(&served, store, study, words, words_capacity);
+    status = served_load(&served, store, study, words);
     if (status == TREMOLO_OK) {
         status = estimate_at_level(json, served, level);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
-        (void)snprintf(words, words_capacity, "%s", tremolo_status_sentence(status));
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", tremolo_status_sentence(status));
     }
     served_free(served);
     store->close(store);

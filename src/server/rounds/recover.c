@@ -13,6 +13,7 @@
 #include "encoder.h"
 #include "served_study.h"
 #include "study_table.h"
+#include "log.h"
 
 /* A key on its way into an index: it is added some keys later, when the slot where it belongs has
  * come from memory. Waiting for that was half of the time that a start took. */
@@ -32,8 +33,7 @@ struct recovery {
     bool all;                      /* the store has no other studies */
     const struct state_kind *kind; /* of the states that come back now */
     struct store *store;
-    char *words;
-    size_t words_capacity;
+    char *words; /* TREMOLO_WORDS_BYTES */
     struct waiting_key waiting[KEYS_AHEAD];
     size_t keys; /* so many came */
 };
@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct r
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(recovery->words, recovery->words_capacity, format, arguments);
+    (void)vsnprintf(recovery->words, TREMOLO_WORDS_BYTES, format, arguments);
     va_end(arguments);
     return TREMOLO_MALFORMED;
 }
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct r
 /* ---------------------------------------------------------------- studies */
 
 /* The study by the beginning of its id, which its key is, and the row by its place. */
-static void name_row(char *words, size_t capacity, const uint8_t *key, size_t key_length,
+static void name_row(char words[TREMOLO_WORDS_BYTES], const uint8_t *key, size_t key_length,
                      const char *what, const char *path, const char *reason)
 {
     enum { SHOWN_BYTES = 15 }; /* without a letter that depends on what follows */
@@ -63,15 +63,15 @@ static void name_row(char *words, size_t capacity, const uint8_t *key, size_t ke
     if (key_length <= STORE_KEY_BYTES_MAX) {
         (void)sodium_bin2hex(hex, sizeof hex, key, key_length);
     }
-    (void)snprintf(words, capacity,
+    (void)snprintf(words, TREMOLO_WORDS_BYTES,
                    "study %s... (tremolo.db, table state, kind study, key %s) %s%s%s%s", id, hex,
                    what, path, path[0] != '\0' ? " " : "", reason);
 }
 
 enum tremolo_status served_from_row(struct served_study **served, const uint8_t *key,
                                     size_t key_length, const uint8_t *value, size_t length,
-                                    const uint8_t *signing_key, const uint8_t *secret, char *words,
-                                    size_t words_capacity)
+                                    const uint8_t *signing_key, const uint8_t *secret,
+                                    char words[TREMOLO_WORDS_BYTES])
 {
     struct tremolo_study_problems problems = {.count = 0};
     struct served_study *made = NULL;
@@ -79,7 +79,7 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
         served_new(&made, &problems, (const char *)value, length, signing_key, secret);
     if (status == TREMOLO_BAD_STUDY) {
         const struct tremolo_study_problem *first = &problems.item[0];
-        name_row(words, words_capacity, key, key_length,
+        name_row(words, key, key_length,
                  "is not served by this version, but by the one that published it: ", first->path,
                  problems.stored > 0 ? first->reason : tremolo_status_sentence(status));
     }
@@ -87,7 +87,7 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
         return status;
     }
     if (key_length != STORE_STUDY_BYTES || memcmp(made->id, key, STORE_STUDY_BYTES) != 0) {
-        name_row(words, words_capacity, key, key_length,
+        name_row(words, key, key_length,
                  "is another study, or one that an older version gave another id and serves; by "
                  "this version its id is ",
                  "", made->id_text);
@@ -435,14 +435,10 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
 }
 
 enum tremolo_status served_recover_all(struct served_study *const *studies, size_t count, bool all,
-                                       struct store *store, char *words, size_t words_capacity)
+                                       struct store *store, char words[TREMOLO_WORDS_BYTES])
 {
-    struct recovery recovery = {.studies = studies,
-                                .count = count,
-                                .all = all,
-                                .store = store,
-                                .words = words,
-                                .words_capacity = words_capacity};
+    struct recovery recovery = {
+        .studies = studies, .count = count, .all = all, .store = store, .words = words};
     words[0] = '\0';
     if (!study_table_init(&recovery.table, count)) {
         return TREMOLO_NO_MEMORY;
@@ -460,8 +456,8 @@ enum tremolo_status served_recover_all(struct served_study *const *studies, size
     study_table_free(&recovery.table);
     if (status != TREMOLO_OK && words[0] == '\0') {
         const char *why = store->explain(store);
-        (void)snprintf(words, words_capacity, "%s",
-                       why[0] != '\0' ? why : tremolo_status_sentence(status));
+        status =
+            words_say(words, status, "%s", why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
     return status;
 }

@@ -136,11 +136,10 @@ void served_estimate_free(struct served_estimate *estimate);
 /* A study from its row in a store, with the keys of served_new. BAD_STUDY, or MALFORMED under
  * another study's key: `words` then name it, its place and the reason, in one sentence. Other
  * failures leave them alone. */
-enum { SERVED_WORDS_BYTES = 512 };
 TREMOLO_MUST_USE enum tremolo_status
 served_from_row(struct served_study **served, const uint8_t *key, size_t key_length,
                 const uint8_t *value, size_t length, const uint8_t *signing_key,
-                const uint8_t *secret, char *words, size_t words_capacity);
+                const uint8_t *secret, char words[TREMOLO_WORDS_BYTES]);
 
 /* Stage the study's text and its newest rounds. */
 TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
@@ -177,13 +176,13 @@ void served_checkpointed(struct served_study *served);
  * other studies. What does not agree is MALFORMED, and `words` say what and where. */
 TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *const *studies,
                                                         size_t count, bool all, struct store *store,
-                                                        char *words, size_t words_capacity);
+                                                        char words[TREMOLO_WORDS_BYTES]);
 
 /* The study with this id text, or with NULL the only one, from a store that no server is using,
  * recovered. The caller frees *served; on failure it is untouched and words may say why. */
 TREMOLO_MUST_USE enum tremolo_status served_load(struct served_study **served, struct store *store,
-                                                 const char *study, char *words,
-                                                 size_t words_capacity);
+                                                 const char *study,
+                                                 char words[TREMOLO_WORDS_BYTES]);
 
 /* The sums of the newest round without the reports that came in [from, to), as far as that is past,
  * durable: *reports of them no longer count. Their ids stay known. BAD_ARGUMENT: no span that has begun, or

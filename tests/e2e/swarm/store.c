@@ -26,10 +26,9 @@ static enum tremolo_status compare_checkpoint(void *context, const uint8_t *key,
 void compare_store(struct swarm *swarm)
 {
     struct store *store = NULL;
-    char words[200];
+    char words[TREMOLO_WORDS_BYTES];
     double until = seconds() + swarm->patience;
-    while (store_open_sqlite(&store, swarm->data, STORE_CAREFUL, words, sizeof words) !=
-           TREMOLO_OK) {
+    while (store_open_sqlite(&store, swarm->data, STORE_CAREFUL, words) != TREMOLO_OK) {
         if (seconds() > until) {
             stop_with(words);
         }

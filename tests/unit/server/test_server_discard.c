@@ -122,7 +122,7 @@ static void assert_honest(const struct served_study *study)
 static void test_a_flood_is_gone(void **state)
 {
     uint64_t reports = 0;
-    char words[256] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     (void)state;
     open_again();
     send_all(server_study_open);
@@ -145,8 +145,8 @@ static void test_a_flood_is_gone(void **state)
     /* Offline. */
     struct store *store = NULL;
     struct served_study *read = NULL;
-    assert_status(store_read_sqlite(&store, directory, words, sizeof words), TREMOLO_OK);
-    assert_status(served_load(&read, store, NULL, words, sizeof words), TREMOLO_OK);
+    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
+    assert_status(served_load(&read, store, NULL, words), TREMOLO_OK);
     assert_int_equal(read->reports, HONEST);
     served_free(read);
     store->close(store);
@@ -158,7 +158,7 @@ static void test_it_is_a_function_of_the_log(void **state)
     uint64_t reports = 0;
     char original[sizeof directory];
     char rescued[sizeof directory + 8];
-    char words[256] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     char *found = NULL;
     (void)state;
     open_again();
@@ -167,8 +167,7 @@ static void test_it_is_a_function_of_the_log(void **state)
     writer_stop(writer);
     writer = NULL;
     (void)snprintf(rescued, sizeof rescued, "%s-new", directory);
-    assert_status(tremolo_server_check(&found, directory, rescued, words, sizeof words),
-                  TREMOLO_OK);
+    assert_status(tremolo_server_check(&found, directory, rescued, words), TREMOLO_OK);
     assert_non_null(strstr(found, "\"findings\":[]"));
     free(found);
     memcpy(original, directory, sizeof original);

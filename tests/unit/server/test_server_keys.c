@@ -48,13 +48,11 @@ static int remove_directory(void **state)
 static void a_key_is_made_once(void **state)
 {
     uint8_t first[KEY_BYTES] = {0}, second[KEY_BYTES] = {1};
-    char words[WORDS_BYTES] = "", path[512];
+    char words[TREMOLO_WORDS_BYTES] = "", path[512];
     struct stat about;
     (void)state;
-    assert_int_equal(keys_load(first, KEY_BYTES, directory, "key", true, words, sizeof words),
-                     TREMOLO_OK);
-    assert_int_equal(keys_load(second, KEY_BYTES, directory, "key", true, words, sizeof words),
-                     TREMOLO_OK);
+    assert_int_equal(keys_load(first, KEY_BYTES, directory, "key", true, words), TREMOLO_OK);
+    assert_int_equal(keys_load(second, KEY_BYTES, directory, "key", true, words), TREMOLO_OK);
     assert_memory_equal(first, second, KEY_BYTES);
     (void)snprintf(path, sizeof path, "%s/key", directory);
     assert_int_equal(stat(path, &about), 0);
@@ -66,28 +64,25 @@ static void a_key_is_made_once(void **state)
 static void a_draft_left_behind_stops_nobody(void **state)
 {
     uint8_t key[KEY_BYTES];
-    char words[WORDS_BYTES] = "", path[512];
+    char words[TREMOLO_WORDS_BYTES] = "", path[512];
     (void)state;
     (void)snprintf(path, sizeof path, "%s/key.%ld", directory, (long)getpid());
     FILE *draft = fopen(path, "w");
     assert_non_null(draft);
     assert_int_equal(fclose(draft), 0);
-    assert_int_equal(keys_load(key, KEY_BYTES, directory, "key", true, words, sizeof words),
-                     TREMOLO_OK);
+    assert_int_equal(keys_load(key, KEY_BYTES, directory, "key", true, words), TREMOLO_OK);
 }
 
 static void a_key_of_another_length_is_refused(void **state)
 {
     uint8_t key[KEY_BYTES], untouched[KEY_BYTES];
-    char words[WORDS_BYTES] = "";
+    char words[TREMOLO_WORDS_BYTES] = "";
     (void)state;
     memset(key, 7, sizeof key);
     memset(untouched, 7, sizeof untouched);
-    assert_int_equal(keys_load(key, KEY_BYTES / 2, directory, "key", true, words, sizeof words),
-                     TREMOLO_OK);
+    assert_int_equal(keys_load(key, KEY_BYTES / 2, directory, "key", true, words), TREMOLO_OK);
     memset(key, 7, sizeof key);
-    assert_int_not_equal(keys_load(key, KEY_BYTES, directory, "key", true, words, sizeof words),
-                         TREMOLO_OK);
+    assert_int_not_equal(keys_load(key, KEY_BYTES, directory, "key", true, words), TREMOLO_OK);
     assert_memory_equal(key, untouched, sizeof key);
     assert_non_null(strstr(words, "another length"));
 }
