@@ -347,6 +347,10 @@ expect "and on the page, within the card of the coefficients" \
 $tremolo fit "$dir/cut" >"$out"
 expect "reports do not tell how many: that is said, in one sentence in the same place" \
     "$(sed -n '/^---$/,/^Prediction/p' "$out" | tr '\n' ' ' | grep -c 'Devices cut responses at the ends of their range, .*; reports do not tell it\.')" 1
+expect "whose the R-squared is stands below it, and on the page" \
+    "$(sed -n '/estimated R-squared/,/interval\./p' "$out" | tr '\n' ' ' | grep -c 'Ballots weigh people by how typical they are: .* among all people can lie outside this interval\.'
+    grep -c 'class="facts">Ballots weigh people by how typical' "$dir/cut.html")" "1
+1"
 $tremolo fit "$dir/cut" --json >"$out"
 expect_match "and null" "$out" '"response_cut": null'
 $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --scale bounds --test-share 0 --seed 1 >"$out"

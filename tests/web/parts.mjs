@@ -8,7 +8,7 @@ import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
-import { about, cutSentence, effectSentence, gradientSentence, learnt, neededWords, roundSizeSentence, sentenceText } from '../../src/web/study/learnt.js';
+import { about, cutSentence, effectSentence, gradientSentence, learnt, neededWords, roundSizeSentence, sentenceText, weightsSentence } from '../../src/web/study/learnt.js';
 import { named } from '../../src/web/study/studies.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
@@ -137,6 +137,10 @@ await test('what cutting responses does is said beside the coefficients of ballo
     const said = (release, identified) => cutSentence({ release, coefficients: [{ identified }] });
     assert.match(said('ballot', true), /draws coefficients to zero by about the share that is cut; reports do not tell it\.$/);
     assert.deepEqual([said('sample', true), said('ballot', false)], ['', '']);
+});
+await test('whose the R² of ballots is is said where there is one', () => {
+    assert.match(weightsSentence({ release: 'ballot', r2: 0.4 }), /^Ballots weigh people by how typical they are: /);
+    assert.deepEqual([weightsSentence({ release: 'ballot', r2: null }), weightsSentence({ release: 'sample', r2: 0.4 })], ['', '']);
 });
 await test('how many effects are certain does not read as a probability', () => {
     assert.deepEqual([certainWords(0, 1, '95'), certainWords(0, 3, '95'), certainWords(1, 2, '95'), certainWords(2, 50, '95'), certainWords(3, 3, '95')], [

@@ -81,6 +81,16 @@ void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *docum
     }
 }
 
+const char *coefficients_weights(const json_t *document)
+{
+    bool told = json_is_number(json_object_get(document, "r2"));
+    return told && strcmp(member_text(document, "release"), "ballot") == 0
+               ? "Ballots weigh people by how typical they are: where some are far from that, or "
+                 "effects are not linear, the R-squared among all people can lie outside this "
+                 "interval."
+               : "";
+}
+
 void coefficients_paragraph(const char *text)
 {
     enum { LINE = 80 };

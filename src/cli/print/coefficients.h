@@ -14,6 +14,10 @@ void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *d
  * that reports do not tell; "" where nothing was cut. */
 void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
 
+/* Whose the R-squared of ballots is; "" of other releases, and where none is told. The dashboard has
+ * the same words (web/study/learnt.js). */
+const char *coefficients_weights(const json_t *document);
+
 /* Characters that the longest name of some rows takes in a column, 48 at most; and a name, cut to so
  * many, with blanks up to `width`, where printf would count the bytes of UTF-8. */
 int coefficients_name_width(const char *name);

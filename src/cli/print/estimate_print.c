@@ -269,6 +269,9 @@ static void print_prediction(const json_t *document)
                          member_number(document, "r2_high"));
         }
         (void)putchar('\n');
+        if (coefficients_weights(document)[0] != '\0') {
+            coefficients_paragraph(coefficients_weights(document));
+        }
     } else if (json_is_object(prediction) &&
                json_is_object(
                    json_object_get(document, "guarantee"))) { /* else there is no noise */

@@ -382,6 +382,7 @@ static void prediction(FILE *out, const json_t *result)
         return;
     }
     html(out, "</p>\n");
+    html_element(out, "p class=\"facts\"", coefficients_weights(result));
     begin_table(out, "Prediction", " id=\"prediction\"");
     html(out, "<caption>Coefficients for prediction; shrunken, and not for conclusions</caption>\n"
               "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Value</th></tr>"

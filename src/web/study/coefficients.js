@@ -1,6 +1,6 @@
 /* coefficients.js -- the results of a study: the panel, and where its numbers are from. */
 import { element, section, setText, show } from '../common/dom.js';
-import { cutSentence, roundSizeSentence } from './learnt.js';
+import { cutSentence, roundSizeSentence, weightsSentence } from './learnt.js';
 import { resultsPanel } from './results.js';
 
 /* The protocol counts rounds from 0, people from 1. */
@@ -15,16 +15,19 @@ export function coefficientsSection(study) {
     const source = element('p', { class: 'facts' });
     const size = element('p', { class: 'facts' });
     const cut = element('p', { class: 'facts' });
+    const weights = element('p', { class: 'facts' });
     return {
-        node: section('Results', panel.node, cut, unclear, size, source),
+        node: section('Results', panel.node, cut, weights, unclear, size, source),
         update({ estimate }) {
             panel.update(estimate);
             /* Why there are none; how many devices are lacking is said above. */
             const words = estimate.remark ?? '';
             setText(unclear, words === '' ? '' : `${words[0].toUpperCase()}${words.slice(1)}.`);
             show(unclear, words !== '');
-            setText(cut, cutSentence(estimate));
-            show(cut, cut.textContent !== '');
+            for (const [node, said] of [[cut, cutSentence(estimate)], [weights, weightsSentence(estimate)]]) {
+                setText(node, said);
+                show(node, said !== '');
+            }
             setText(size, roundSizeSentence(study, estimate));
             show(size, size.textContent !== '');
             setText(source, estimate.coefficients.some((row) => row.identified) ? sourceSentence(estimate) : '');

@@ -114,6 +114,12 @@ export function cutSentence({ release, coefficients }) {
         ? 'Devices cut responses at the ends of their range, which draws coefficients to zero by about the share that is cut; reports do not tell it.' : '';
 }
 
+/** Whose the R² of ballots is. */
+export function weightsSentence({ release, r2 }) {
+    return release === 'ballot' && r2 !== null
+        ? 'Ballots weigh people by how typical they are: where some are far from that, or effects are not linear, the R² among all people can lie outside its interval.' : '';
+}
+
 /** A round closes at one number of reports, effects show from another: both are said side by side. */
 export function roundSizeSentence(study, estimate) {
     const size = study.protocol.close?.reports ?? null;
