@@ -72,11 +72,8 @@ static int explain_column(const struct study_options *options, const char *const
 
 static bool is_left_out(const struct study_options *options, const char *name)
 {
-    size_t i = 0;
-    while (i < options->without.count && strcmp(options->without.text[i], name) != 0) {
-        i++;
-    }
-    return i < options->without.count;
+    const struct options_list *without = &options->without;
+    return tremolo_words_find(name, without->text, without->count) < without->count;
 }
 
 /* What no category could hold. */
@@ -89,13 +86,10 @@ static bool is_unfit(const char *name, enum tremolo_column_look look, const char
 static int check_without(const struct study_options *options,
                          const struct tremolo_csv_header *header, const char *response)
 {
+    const char *const *names = (const char *const *)header->name;
     for (size_t i = 0; i < options->without.count; i++) {
         const char *name = options->without.text[i];
-        size_t at = 0;
-        while (at < header->count && strcmp(header->name[at], name) != 0) {
-            at++;
-        }
-        if (at == header->count) {
+        if (tremolo_words_find(name, names, header->count) == header->count) {
             return cli_fail(CLI_USAGE, "study", "%s: there is no column '%s' to leave out",
                             options->csv, name);
         }

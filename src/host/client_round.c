@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "tremolo_words.h"
+
 enum {
     NEXT_DEFAULT_S = 30,
     NEXT_LONGEST_S = 3600,
@@ -36,13 +38,9 @@ static bool read_state(enum round_state *state, const json_t *root)
 {
     static const char *const states[] = {"open", "waiting", "done"};
     const char *text = json_string_value(json_object_get(root, "state"));
-    for (unsigned i = 0; text != NULL && i < 3; i++) {
-        if (strcmp(text, states[i]) == 0) {
-            *state = (enum round_state)i;
-            return true;
-        }
-    }
-    return false;
+    size_t place = text != NULL ? tremolo_words_find(text, states, 3) : 3;
+    *state = place < 3 ? (enum round_state)place : *state;
+    return place < 3;
 }
 
 /* m rows of d integers that fit 16 bits, and nothing else. */

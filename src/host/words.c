@@ -124,6 +124,15 @@ static size_t distance(const char *a, const char *b)
     return last[columns];
 }
 
+size_t tremolo_words_find(const char *word, const char *const *words, size_t count)
+{
+    size_t place = 0;
+    while (place < count && strcmp(words[place], word) != 0) {
+        place++;
+    }
+    return place;
+}
+
 const char *tremolo_words_nearest(const char *word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;

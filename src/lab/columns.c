@@ -31,23 +31,13 @@ size_t tremolo_columns_next(char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1], const 
     return open || !ends ? 0 : at + (list[at] == ',');
 }
 
-static bool is_among(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 char *tremolo_columns_without(const struct tremolo_column_choice *choice,
                               char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     char *text = NULL;
     size_t length = 0, listed = 0;
     for (size_t i = 0; i < choice->without_count; i++) {
-        if (!is_among(choice->without[i], choice->name, choice->names)) {
+        if (tremolo_words_find(choice->without[i], choice->name, choice->names) == choice->names) {
             (void)refuse(error, "there is no column '%.80s' to leave out", choice->without[i]);
             return NULL;
         }
@@ -56,7 +46,8 @@ char *tremolo_columns_without(const struct tremolo_column_choice *choice,
     for (size_t i = 0; list != NULL && i < choice->names; i++) {
         const char *name = choice->name[i];
         if (strcmp(name, choice->response) != 0 &&
-            !is_among(name, choice->without, choice->without_count)) {
+            tremolo_words_find(name, choice->without, choice->without_count) ==
+                choice->without_count) {
             tremolo_columns_add(list, name, listed++);
         }
     }

@@ -12,6 +12,7 @@
 
 #include "table_text.h"
 #include "tremolo_text.h"
+#include "tremolo_words.h"
 
 static void on_name(void *bytes, size_t length, void *context)
 {
@@ -67,6 +68,7 @@ static bool parse_line(struct tremolo_csv_header *header, const char *text, size
 
 bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length)
 {
+    const char *const *names = (const char *const *)header->name;
     size_t mark = table_mark_bytes(text, length);
     bool good = parse_line(header, text + mark, length - mark, table_separator(text, length));
     header->bytes += mark;
@@ -76,11 +78,9 @@ bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *tex
                               "in, or turns its direction";
             header->problem_column = i + 1;
         }
-        for (size_t j = 0; j < i && header->problem == NULL; j++) {
-            if (strcmp(header->name[i], header->name[j]) == 0) {
-                header->problem = "the name of a column before it, so there twice";
-                header->problem_column = i + 1;
-            }
+        if (header->problem == NULL && tremolo_words_find(header->name[i], names, i) < i) {
+            header->problem = "the name of a column before it, so there twice";
+            header->problem_column = i + 1;
         }
     }
     if (good && header->problem != NULL) {
@@ -152,7 +152,6 @@ struct seen {
 static void look_at(enum tremolo_column_look *look, struct seen *seen, const char *name,
                     const char *cell)
 {
-    size_t i = 0;
     if (tremolo_table_is_missing(cell)) {
         return;
     }
@@ -162,9 +161,7 @@ static void look_at(enum tremolo_column_look *look, struct seen *seen, const cha
     bool bit = strcmp(cell, "0") == 0 || strcmp(cell, "1") == 0;
     seen->has[bit && cell[0] == '1'] |= bit;
     seen->other |= !bit;
-    while (i < seen->words && strcmp(seen->word[i], cell) != 0) {
-        i++;
-    }
+    size_t i = tremolo_words_find(cell, (const char *const *)seen->word, seen->words);
     if (i == TREMOLO_STUDY_MAX_LEVELS) {
         seen->too_many = true;
     } else if (i == seen->words) {

@@ -144,14 +144,11 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
     }
     for (size_t r = 0; r < table->rows; r++) {
         const char *text = tremolo_table_cell(table, r, plan->column);
-        size_t i = 0;
         if (plan->fill != NULL && tremolo_table_is_missing_at(table, r, plan->column)) {
             text = plan->fill;
         }
-        while (i < plan->levels && strcmp(plan->level[i], text) != 0) {
-            i++;
-        }
-        if (i < plan->levels || tremolo_table_is_missing(text)) {
+        if (tremolo_table_is_missing(text) ||
+            tremolo_words_find(text, plan->level, plan->levels) < plan->levels) {
             continue;
         }
         if (plan->levels == TREMOLO_DESIGN_LEVELS_MAX) {
@@ -185,12 +182,11 @@ static bool order_levels(struct column_plan *plan, const struct tremolo_study_fe
 {
     size_t placed = 0;
     for (size_t j = 0; j < feature->level_count; j++) {
-        for (size_t i = placed; i < plan->levels; i++) {
-            if (strcmp(plan->level[i], feature->levels[j]) == 0) {
-                const char *found = plan->level[i];
-                plan->level[i] = plan->level[placed];
-                plan->level[placed++] = found;
-            }
+        size_t i = tremolo_words_find(feature->levels[j], plan->level, plan->levels);
+        if (i < plan->levels) {
+            const char *found = plan->level[i];
+            plan->level[i] = plan->level[placed];
+            plan->level[placed++] = found;
         }
     }
     return placed == plan->levels || refuse(error, "column '%.80s': the study has no level '%.40s'",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tremolo_text.h"
+#include "tremolo_words.h"
 
 /* ---------------------------------------------------------------- raw values */
 
@@ -23,12 +24,8 @@ static double raw_value(const struct tremolo_table *table, const struct column_p
         (void)tremolo_table_number_at(&value, table, row, plan->column);
         return value;
     }
-    const char *text = tremolo_table_cell(table, row, plan->column);
-    size_t level = 0;
-    while (level < plan->levels && strcmp(plan->level[level], text) != 0) {
-        level++;
-    }
-    return (double)level;
+    return (double)tremolo_words_find(tremolo_table_cell(table, row, plan->column), plan->level,
+                                      plan->levels);
 }
 
 /* The mean of a column's numbers, or the level that most rows have. */
@@ -50,22 +47,12 @@ static double usual_value(const struct tremolo_table *table, const struct column
     return plan->levels > 0 ? (double)most : sum / present;
 }
 
-/* The study's level for missing words, as a place among those that occur. */
-static double level_place(const struct column_plan *plan)
-{
-    for (size_t i = 0; i < plan->levels; i++) {
-        if (strcmp(plan->level[i], plan->fill) == 0) {
-            return (double)i;
-        }
-    }
-    return NAN; /* no cell is missing */
-}
-
 static void settle_missing(struct tremolo_design *design, const struct tremolo_table *table,
                            struct column_plan *plan, enum tremolo_missing missing)
 {
-    if (plan->fill != NULL) {
-        plan->missing = level_place(plan);
+    if (plan->fill != NULL) { /* the study's level, as a place among those that occur */
+        size_t place = tremolo_words_find(plan->fill, plan->level, plan->levels);
+        plan->missing = place < plan->levels ? (double)place : NAN; /* no cell is missing */
         return;
     }
     bool some = false;

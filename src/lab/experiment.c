@@ -8,6 +8,7 @@
 
 #include "tremolo_release.h"
 #include "tremolo_report_file.h"
+#include "tremolo_words.h"
 
 static const char *const method_names[TREMOLO_EXPERIMENT_METHODS] = {
     "auto", "one-shot", "iterative", "pooled", "dp-sgd", "ols", "adassp"};
@@ -19,11 +20,8 @@ const char *tremolo_experiment_method_name(enum tremolo_experiment_method method
 
 enum tremolo_experiment_method tremolo_experiment_method_find(const char *name)
 {
-    int method = 0;
-    while (method < TREMOLO_EXPERIMENT_METHODS && strcmp(method_names[method], name) != 0) {
-        method++;
-    }
-    return (enum tremolo_experiment_method)method;
+    return (enum tremolo_experiment_method)tremolo_words_find(name, method_names,
+                                                              TREMOLO_EXPERIMENT_METHODS);
 }
 
 bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)

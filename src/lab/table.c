@@ -2,6 +2,7 @@
 #include "table_text.h"
 #include "refuse.h"
 #include "tremolo_table.h"
+#include "tremolo_words.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -111,11 +112,9 @@ static void end_header(struct reading *reading)
         if (table->name[c] == NULL) {
             break;
         }
-        for (size_t before = 0; before < c; before++) {
-            if (strcmp(table->name[before], table->name[c]) == 0) {
-                fail(reading, "line %zu, column %zu: the name '%.80s' is there twice",
-                     reading->row_line, c + 1, table->name[c]);
-            }
+        if (tremolo_words_find(table->name[c], (const char *const *)table->name, c) < c) {
+            fail(reading, "line %zu, column %zu: the name '%.80s' is there twice",
+                 reading->row_line, c + 1, table->name[c]);
         }
     }
     if (table->name == NULL || table->name[table->columns - 1] == NULL) {
@@ -266,11 +265,7 @@ void tremolo_table_free(struct tremolo_table *table)
 
 size_t tremolo_table_find(const struct tremolo_table *table, const char *name)
 {
-    size_t column = 0;
-    while (column < table->columns && strcmp(table->name[column], name) != 0) {
-        column++;
-    }
-    return column;
+    return tremolo_words_find(name, (const char *const *)table->name, table->columns);
 }
 
 bool tremolo_table_is_missing(const char *text)

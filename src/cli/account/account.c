@@ -6,6 +6,7 @@
 #include "account.h"
 #include "options.h"
 #include "tremolo_table.h"
+#include "tremolo_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,13 +29,11 @@ int account_status(enum tremolo_status status)
 
 const char *account_rule_name(enum tremolo_rule rule)
 {
-    switch (rule) {
-    case TREMOLO_RULE_EXACT: return "exact";
-    case TREMOLO_RULE_ZCDP: return "zcdp";
-    case TREMOLO_RULE_ZCDP_TIGHT: return "zcdp-tight";
-    case TREMOLO_RULE_CLASSICAL: return "classical";
-    }
-    return "unknown";
+    static const char *const names[] = {[TREMOLO_RULE_EXACT] = "exact",
+                                        [TREMOLO_RULE_ZCDP] = "zcdp",
+                                        [TREMOLO_RULE_ZCDP_TIGHT] = "zcdp-tight",
+                                        [TREMOLO_RULE_CLASSICAL] = "classical"};
+    return names[rule];
 }
 
 static const char *take_list(void *place, const char *text)
@@ -166,8 +165,7 @@ static int check_study(const struct options_given *given)
     static const char *const beside[] = {"study", "delta", "json"};
     for (size_t i = 0; options_has(given, "study") && i < given->count; i++) {
         const char *name = given->rule[i]->name;
-        if (strcmp(name, beside[0]) != 0 && strcmp(name, beside[1]) != 0 &&
-            strcmp(name, beside[2]) != 0) {
+        if (tremolo_words_find(name, beside, 3) == 3) {
             return account_fail(CLI_USAGE, "a study fixes its own guarantee; leave --%s", name);
         }
     }

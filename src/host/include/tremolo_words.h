@@ -1,4 +1,4 @@
-/* tremolo_words.h -- words in a sentence: a list of them, and the one that was meant. */
+/* tremolo_words.h -- words in a sentence: a list of them, one among them, and the one that was meant. */
 #ifndef TREMOLO_WORDS_H
 #define TREMOLO_WORDS_H
 
@@ -16,6 +16,9 @@ void tremolo_words_list(char *text, size_t bytes, const char *const *words, size
 /* In quotes, quotes within doubled, as RFC 4180 has it: a name may hold commas,
  * quotes and line feeds. */
 void tremolo_words_quote(FILE *out, const char *text);
+
+/* The place of a word among others; `count` when it is none of them. */
+size_t tremolo_words_find(const char *word, const char *const *words, size_t count);
 
 /* The word that is a slip of the keys away, or NULL. Letters' case does not
  * matter. */
