@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +135,29 @@ int cli_check_new(const char *command, const char *path, bool force)
     return force || access(path, F_OK) != 0
                ? CLI_DONE
                : cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", path);
+}
+
+/* Devices and pipes keep nothing that could be lost. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat at_a, at_b;
+    if (stat(a, &at_a) != 0 || stat(b, &at_b) != 0) {
+        return strcmp(a, b) == 0;
+    }
+    return S_ISREG(at_a.st_mode) && at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino;
+}
+
+int cli_check_apart(const char *command, const char *path, const char *const *other, size_t count)
+{
+    for (size_t i = 0; path != NULL && i < count; i++) {
+        if (other[i] != NULL && is_one_file(path, other[i])) {
+            return cli_fail(
+                CLI_USAGE, command,
+                "%s would replace what this command reads or writes as well; name another file",
+                path);
+        }
+    }
+    return CLI_DONE;
 }
 
 void cli_hold_signals(sigset_t *signals, bool hangup)

@@ -58,7 +58,10 @@ static int run(int argc, char **argv)
         return code;
     }
     const char *path = given.operand[0];
-    code = result_check(command, options.wish.save, options.wish.force);
+    code = cli_check_apart(command, options.wish.save, &path, 1);
+    if (code == CLI_DONE) {
+        code = result_check(command, options.wish.save, options.wish.force);
+    }
     if (code != CLI_DONE) {
         return code;
     }

@@ -154,7 +154,10 @@ static int run(int argc, char **argv)
     if (given.operands != 2) {
         return cli_fail(CLI_USAGE, command, "takes a result and the data to predict for");
     }
-    code = options.save != NULL ? cli_check_new(command, options.save, options.force) : CLI_DONE;
+    code = cli_check_apart(command, options.save, given.operand, given.operands);
+    if (code == CLI_DONE && options.save != NULL) {
+        code = cli_check_new(command, options.save, options.force);
+    }
     return code == CLI_DONE ? predict(&options, given.operand[0], given.operand[1]) : code;
 }
 

@@ -250,6 +250,21 @@ static void free_options(struct simulate_options *options)
     free(options->listed_features);
 }
 
+/* Nothing is overwritten unasked, and never what is read. */
+static int check_files(const struct simulate_options *options)
+{
+    const char *const read[] = {options->path, options->study, options->reports};
+    const char *save = options->wish.save;
+    int code = cli_check_apart(command, options->reports, read, 2);
+    if (code == CLI_DONE) {
+        code = cli_check_apart(command, save, read, 3);
+    }
+    if (code == CLI_DONE && options->reports != NULL) {
+        code = cli_check_new(command, options->reports, options->wish.force);
+    }
+    return code == CLI_DONE ? result_check(command, save, options->wish.force) : code;
+}
+
 /* What options must be together, and with the method. */
 static int check_whole(const struct simulate_options *options)
 {
@@ -266,10 +281,7 @@ static int check_whole(const struct simulate_options *options)
     if (options->reports != NULL && !reports) {
         return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
     }
-    int code = options->reports != NULL
-                   ? cli_check_new(command, options->reports, options->wish.force)
-                   : CLI_DONE;
-    return code == CLI_DONE ? result_check(command, options->wish.save, options->wish.force) : code;
+    return check_files(options);
 }
 
 /* False with the exit code in *code when there is nothing to run (help included). */

@@ -203,6 +203,10 @@ int study_init(const struct study_options *options)
     char *json = NULL;
     int code = CLI_DONE;
     struct stat about;
+    code = cli_check_apart("study", options->out, &options->csv, 1);
+    if (code != CLI_DONE) {
+        return code;
+    }
     if (options->out != NULL && !options->force && lstat(options->out, &about) == 0) {
         return cli_fail(CLI_USAGE, "study", "%s exists; --force replaces it", options->out);
     }

@@ -360,6 +360,23 @@ expect_match "which is a number" "$out" '"response_cut": 0\.0'
 $tremolo simulate "$dir/known.csv" --response y --method ols --json >"$out"
 expect_match "where no device reports there is none" "$out" '"response_cut": null'
 
+# --force replaces earlier results, never what is read, nor one of two results by the other.
+cp "$dir/known.csv" "$dir/kept.csv"
+ln -sf kept.csv "$dir/alias.csv"
+for files in "--save $dir/kept.csv" "--save $dir/alias.csv" "--reports $dir/kept.csv" \
+    "--save $dir/both.json --reports $dir/both.json"; do
+    $tremolo simulate "$dir/kept.csv" --response y --epsilon 2 --force $files >"$out" 2>"$err"
+    expect "refused: ${files##*/}" "$? $(grep -c 'reads or writes as well; name another file$' "$err") $(wc -c <"$out")" "2 1 0"
+done
+$tremolo simulate "$dir/kept.csv" --study "$dir/study.json" --save "$dir/study.json" --force 2>"$err"
+expect "refused: the study" $? 2
+$tremolo fit "$dir/cut" --save "$dir/cut.json" --force >/dev/null
+$tremolo predict "$dir/cut.json" "$dir/kept.csv" --save "$dir/kept.csv" --force 2>"$err"
+expect "refused: what to predict for" $? 2
+$tremolo study init --csv "$dir/kept.csv" --out "$dir/kept.csv" --force 2>"$err"
+expect "refused: what a starter is for" $? 2
+expect "and the data are as they were" "$(cmp "$dir/kept.csv" "$dir/known.csv")" ""
+
 # The noise pays for all samples that a device may send.
 sed 's/"protects": "features"}/&, "limits": {"samples": 3, "enrolment": "keys"}/' "$dir/study.json" >"$dir/three.json"
 $tremolo study show "$dir/three.json" --json >"$dir/shown"
