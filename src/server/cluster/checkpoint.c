@@ -17,25 +17,33 @@ enum { SUMS_CHUNKS_MAX = 64 };
 
 /* ---------------------------------------------------------------- chunks */
 
-/* Where chunks go, and who is called between them. */
+/* Where a shard's chunks go, and who is called between them. */
 struct place {
     struct bus *bus;
     const char *tag;
+    unsigned shard;
     void (*tick)(void *context);
     void *context;
 };
 
-/* Store bytes under a subject in messages of bounded size; their numbers are added
+static void blob_subject(char subject[BUS_NAME_BYTES], const char *tag, unsigned shard,
+                         const char *kind, unsigned round)
+{
+    (void)snprintf(subject, BUS_NAME_BYTES, "tremolo.blob.%s.%u.%s.%u", tag, shard, kind, round);
+}
+
+/* Store bytes of a kind and round in messages of bounded size; their numbers are added
  * to `chunks`, which is the caller's to free on failure too. */
 static enum tremolo_status store_chunks(struct shard_chunks *chunks, const struct place *place,
-                                        const char *subject, const uint8_t *bytes, size_t length)
+                                        const char *kind, unsigned round, const uint8_t *bytes,
+                                        size_t length)
 {
     enum tremolo_status status = TREMOLO_OK;
     for (size_t at = 0; at < length && status == TREMOLO_OK;) {
         size_t size =
             length - at < BUS_MESSAGE_BYTES_MAX ? length - at : (size_t)BUS_MESSAGE_BYTES_MAX;
         struct bus_message message = {.bytes = bytes + at, .length = size};
-        (void)snprintf(message.subject, sizeof message.subject, "%s", subject);
+        blob_subject(message.subject, place->tag, place->shard, kind, round);
         status = place->bus->publish(place->bus, &message, 1);
         if (status == TREMOLO_OK) {
             status = shard_chunks_add(chunks, message.sequence);
@@ -44,12 +52,6 @@ static enum tremolo_status store_chunks(struct shard_chunks *chunks, const struc
         place->tick(place->context);
     }
     return status;
-}
-
-static void blob_subject(char subject[BUS_NAME_BYTES], const char *tag, unsigned shard,
-                         const char *kind, unsigned round)
-{
-    (void)snprintf(subject, BUS_NAME_BYTES, "tremolo.blob.%s.%u.%s.%u", tag, shard, kind, round);
 }
 
 /* Which chunks are read: of a kind and round, of a shard. A number alone would also name
@@ -134,22 +136,18 @@ static void free_additions(struct additions *additions)
     free(additions->active.sequence);
 }
 
-static enum tremolo_status encode_moments(uint8_t **bytes, size_t *length,
-                                          const struct tremolo_moments *moments)
+static enum tremolo_status store_moments(struct shard_chunks *chunks, const struct place *place,
+                                         const char *kind, unsigned round,
+                                         const struct tremolo_moments *moments)
 {
-    size_t size = tremolo_moments_encoded_bytes(moments);
-    uint8_t *made = malloc(size);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
+    struct encoder sums = {0};
+    encode_moments(&sums, moments);
+    enum tremolo_status status = sums.status;
+    if (status == TREMOLO_OK) {
+        status = store_chunks(chunks, place, kind, round, sums.bytes, sums.length);
     }
-    enum tremolo_status status = tremolo_moments_encode(moments, made, size);
-    if (status != TREMOLO_OK) {
-        free(made);
-        return status;
-    }
-    *bytes = made;
-    *length = size;
-    return TREMOLO_OK;
+    free(sums.bytes);
+    return status;
 }
 
 /* Sums that will not change any more are written once. */
@@ -159,18 +157,10 @@ static enum tremolo_status store_ended(struct shard *shard, const struct place *
     for (unsigned t = 0; t < shard->active && status == TREMOLO_OK; t++) {
         struct shard_round *ended = &shard->ended[t];
         struct shard_chunks chunks = {0};
-        char subject[BUS_NAME_BYTES];
-        uint8_t *bytes = NULL;
-        size_t length = 0;
         if (ended->moments == NULL) {
             continue;
         }
-        blob_subject(subject, place->tag, shard->number, "ended", t);
-        status = encode_moments(&bytes, &length, ended->moments);
-        if (status == TREMOLO_OK) {
-            status = store_chunks(&chunks, place, subject, bytes, length);
-        }
-        free(bytes);
+        status = store_moments(&chunks, place, "ended", t, ended->moments);
         if (status == TREMOLO_OK) {
             ended->stored = chunks;
             tremolo_moments_free(ended->moments);
@@ -184,10 +174,8 @@ static enum tremolo_status store_ended(struct shard *shard, const struct place *
 
 /* The chunks of names there are, and, if these are to be written down, those of the fresh ones. */
 static enum tremolo_status store_names(struct shard_chunks *chunks, const struct shard_names *names,
-                                       const struct place *place, const struct shard *shard,
-                                       const char *kind, bool write)
+                                       const struct place *place, const char *kind, bool write)
 {
-    char subject[BUS_NAME_BYTES];
     chunks->sequence = malloc((names->chunks.count + 1) * sizeof *chunks->sequence);
     if (chunks->sequence == NULL) {
         return TREMOLO_NO_MEMORY;
@@ -197,8 +185,7 @@ static enum tremolo_status store_names(struct shard_chunks *chunks, const struct
                names->chunks.count * sizeof *chunks->sequence);
     }
     chunks->count = names->chunks.count;
-    blob_subject(subject, place->tag, shard->number, kind, 0);
-    return write ? store_chunks(chunks, place, subject, names->fresh,
+    return write ? store_chunks(chunks, place, kind, 0, names->fresh,
                                 names->fresh_count * IDSET_NAME_BYTES)
                  : TREMOLO_OK;
 }
@@ -207,10 +194,9 @@ static enum tremolo_status store_all_names(struct additions *additions, const st
                                            const struct place *place)
 {
     bool write = shard->ids.fresh_count >= CHECKPOINT_NAMES_MIN;
-    enum tremolo_status status =
-        store_names(&additions->ids, &shard->ids, place, shard, "ids", write);
+    enum tremolo_status status = store_names(&additions->ids, &shard->ids, place, "ids", write);
     if (status == TREMOLO_OK) {
-        status = store_names(&additions->samples, &shard->samples, place, shard, "samples", write);
+        status = store_names(&additions->samples, &shard->samples, place, "samples", write);
     }
     additions->names = write && status == TREMOLO_OK;
     return status;
@@ -220,25 +206,21 @@ static enum tremolo_status store_all_names(struct additions *additions, const st
 static void put_active(struct encoder *out, struct additions *additions, const struct shard *shard,
                        const struct place *place)
 {
-    char subject[BUS_NAME_BYTES];
-    uint8_t *bytes = NULL;
-    size_t length = 0;
     if (out->status != TREMOLO_OK || shard->moments == NULL) {
         encode_number(out, NONE, 1);
         return;
     }
-    out->status = encode_moments(&bytes, &length, shard->moments);
-    if (out->status == TREMOLO_OK && length > CHECKPOINT_INLINE_MAX) {
-        blob_subject(subject, place->tag, shard->number, "active", shard->active);
-        out->status = store_chunks(&additions->active, place, subject, bytes, length);
+    size_t length = tremolo_moments_encoded_bytes(shard->moments);
+    if (length > CHECKPOINT_INLINE_MAX) {
+        out->status =
+            store_moments(&additions->active, place, "active", shard->active, shard->moments);
         encode_number(out, CHUNKS, 1);
         put_chunks(out, &additions->active);
     } else {
         encode_number(out, INLINE, 1);
         encode_number(out, length, 4);
-        encode_bytes(out, bytes, length);
+        encode_moments(out, shard->moments);
     }
-    free(bytes);
 }
 
 static void put_head(struct encoder *out, const struct shard *shard,
@@ -345,7 +327,7 @@ enum tremolo_status checkpoint_store(struct shard *shard, struct checkpoint_mark
                                      struct bus *bus, const char *tag, void (*tick)(void *context),
                                      void *context)
 {
-    struct place place = {bus, tag, tick, context};
+    struct place place = {bus, tag, shard->number, tick, context};
     struct additions additions = {0};
     struct encoder out = {0};
     char key[BUS_NAME_BYTES];

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "encoder.h"
 #include "lease.h"
 #include "log.h"
 #include "tremolo_server.h"
@@ -46,15 +47,14 @@ static bool same_moments(struct tremolo_moments *a, struct tremolo_moments *b)
         tremolo_moments_unwatch(a); /* an older version's, at one place */
         tremolo_moments_unwatch(b);
     }
-    size_t length = tremolo_moments_encoded_bytes(a);
-    if (tremolo_moments_encoded_bytes(b) != length) {
-        return false;
-    }
-    uint8_t *bytes = malloc(2 * length);
-    bool same = bytes != NULL && tremolo_moments_encode(a, bytes, length) == TREMOLO_OK &&
-                tremolo_moments_encode(b, bytes + length, length) == TREMOLO_OK &&
-                memcmp(bytes, bytes + length, length) == 0;
-    free(bytes);
+    struct encoder first = {0}, second = {0};
+    encode_moments(&first, a);
+    encode_moments(&second, b);
+    bool same = first.status == TREMOLO_OK && second.status == TREMOLO_OK &&
+                first.length == second.length &&
+                memcmp(first.bytes, second.bytes, first.length) == 0;
+    free(first.bytes);
+    free(second.bytes);
     return same;
 }
 

@@ -48,6 +48,15 @@ void encode_double(struct encoder *encoder, double number)
     encode_number(encoder, bits, 8);
 }
 
+void encode_moments(struct encoder *encoder, const struct tremolo_moments *moments)
+{
+    size_t length = tremolo_moments_encoded_bytes(moments);
+    uint8_t *at = encode_room(encoder, length);
+    if (at != NULL) {
+        encoder->status = tremolo_moments_encode(moments, at, length);
+    }
+}
+
 const uint8_t *decode_bytes(struct decoder *decoder, size_t size)
 {
     if (decoder->failed || decoder->left < size) {

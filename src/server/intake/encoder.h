@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_status.h"
+#include "tremolo_moments.h"
 
 struct encoder {
     uint8_t *bytes; /* the caller frees them, after a failure too */
@@ -29,6 +29,7 @@ uint8_t *encode_room(struct encoder *encoder, size_t size);
 void encode_bytes(struct encoder *encoder, const void *bytes, size_t size);
 void encode_number(struct encoder *encoder, uint64_t value, size_t size);
 void encode_double(struct encoder *encoder, double number); /* its bits */
+void encode_moments(struct encoder *encoder, const struct tremolo_moments *moments);
 
 struct decoder {
     const uint8_t *at;

@@ -228,11 +228,7 @@ enum tremolo_status served_put_checkpoint(struct store *store, struct served_stu
     }
     stored->folded_to = served->log_position;
     encode_number(&out, stored->folded_to, 8);
-    size_t length = tremolo_moments_encoded_bytes(stored->moments);
-    uint8_t *at = encode_room(&out, length);
-    if (at != NULL) {
-        out.status = tremolo_moments_encode(stored->moments, at, length);
-    }
+    encode_moments(&out, stored->moments);
     return served_put_encoded(store, "checkpoint", served, round, &out);
 }
 
