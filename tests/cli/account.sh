@@ -137,6 +137,9 @@ refused 2 "a ballot without an epsilon" ballot
 refused 2 "explain told twice" explain --epsilon 1 --mu 1
 refused 2 "a ballot beyond the device's law" ballot --epsilon 16
 refused 2 "ballots and a noise level" ballot --epsilon 1 --sigma 1
+for idle in "--neighbours distance=1" "--distance 4" "--alpha 0.5" "--rule zcdp" "--sensitivity 2"; do
+    refused 2 "what says nothing of ballots: $idle" ballot --epsilon 2 $idle
+done
 
 # ---- ballots
 $tremolo account ballot --epsilon 2 >"$work/out"
@@ -146,6 +149,9 @@ grep -q '^   79\.[0-9]%  whatever the two samples are$' "$work/out" || ok=1
 grep -q '^   88\.1%  by epsilon alone$' "$work/out" || ok=1
 grep -q 'together' "$work/out" && ok=1
 say $ok "a ballot's epsilon is not above what was asked, and attacks are bounded"
+$tremolo account ballot --epsilon 2 --neighbours any --protect features |
+    grep -q '^epsilon .*: any two samples, their features; the response is in the clear$'
+say $? "a response in the clear is said"
 # Three ballots of 1 and mu 0.5: below the sum, above each part.
 $tremolo account ballot --epsilon 1 --releases 3 --mu 0.5 --json >"$work/out"
 awk -v sum="$(member sum <"$work/out")" -v pure="$(member pure <"$work/out")" \

@@ -172,6 +172,22 @@ static int check_study(const struct options_given *given)
     return CLI_DONE;
 }
 
+/* What a ballot costs follows from the law of its rank alone: whom else an option speaks of, or which
+ * noise, would not be what is answered. */
+static int check_ballot(const struct options_given *given, const struct account_options *options)
+{
+    static const char *const idle[] = {"sensitivity", "rule",  "force",   "distance",    "alpha",
+                                       "lambda",      "omega", "vectors", "known-phase", "cells"};
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
+        if (options_has(given, idle[i])) {
+            return account_fail(CLI_USAGE, "--%s has no effect on ballots", idle[i]);
+        }
+    }
+    return options_has(given, "neighbours") && !options->any_two
+               ? account_fail(CLI_USAGE, "a ballot protects any two people; leave --neighbours")
+               : CLI_DONE;
+}
+
 /* ---- questions, in the order of the actions */
 
 static const struct cli_action actions[] = {
@@ -219,6 +235,9 @@ static int run(int argc, char **argv)
         questions[question].assumes_delta && isnan(options.delta) && options.study == NULL;
     options.delta = options.delta_assumed ? ACCOUNT_DELTA : options.delta;
     code = check_study(&given);
+    if (code == CLI_DONE && questions[question].answer == account_ballot) {
+        code = check_ballot(&given, &options);
+    }
     return code == CLI_DONE ? questions[question].answer(&options) : code;
 }
 

@@ -7,10 +7,10 @@
 #include "guarantee_print.h"
 
 static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
-                      const struct tremolo_rank_attack *attack)
+                      const struct tremolo_rank_attack *attack, bool protect_all)
 {
     char right[3][TREMOLO_PERCENT_BYTES];
-    (void)printf("epsilon %.17g, delta 0: any two samples, features and response alike\n"
+    (void)printf("epsilon %.17g, delta 0: any two samples, %s\n"
                  "law     with probability %u / 2^32 uniform among the %u answers of 256 that fit "
                  "best, else among the others\n"
                  "noise   variance %.4g of one decoded product of a point of norm 1\n"
@@ -19,7 +19,10 @@ static void print_one(const struct tremolo_rank_law *law, double epsilon, double
                  "  %6s  on average over reports' ids, if directions are normal and the "
                  "points' product is not negative\n"
                  "  %6s  by epsilon alone\n",
-                 epsilon, law->top, law->first, scale * scale,
+                 epsilon,
+                 protect_all ? "features and response alike"
+                             : "their features; the response is in the clear",
+                 law->top, law->first, scale * scale,
                  tremolo_percent_text(right[0], attack->any.upper, true),
                  tremolo_percent_text(right[1], attack->correlated.upper, true),
                  tremolo_percent_text(right[2], attack->budget.upper, true));
@@ -111,7 +114,7 @@ int account_ballot(const struct account_options *options)
     if (options->json) {
         return print_json(options, &ballots.law, epsilon, scale, &attack, together ? &cost : NULL);
     }
-    print_one(&ballots.law, epsilon.upper, scale, &attack);
+    print_one(&ballots.law, epsilon.upper, scale, &attack, options->protect_all);
     if (together) {
         print_together(options, &cost);
     }
