@@ -47,6 +47,20 @@ static int fit_file(const struct fit_options *options, const char *path)
                                 : cli_fail(cli_exit_of(status), command, "%s: %s", path, error);
 }
 
+/* What would change nothing is refused, lest somebody believe that it did. */
+static int check_effect(const struct options_given *given, const struct fit_options *options,
+                        bool served)
+{
+    if (served && options->fit.predictor != TREMOLO_PREDICTOR_AUTO) {
+        return cli_fail(CLI_USAGE, command, "--method %s needs a file of reports",
+                        tremolo_predictor_names[options->fit.predictor]);
+    }
+    return options_has(given, "ridge") && options->fit.predictor != TREMOLO_PREDICTOR_ONE_SHOT
+               ? cli_fail(CLI_USAGE, command, "--ridge has no effect with the method %s",
+                          tremolo_predictor_names[options->fit.predictor])
+               : CLI_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct fit_options options = {.wish = {.study = NULL}};
@@ -58,15 +72,18 @@ static int run(int argc, char **argv)
         return code;
     }
     const char *path = given.operand[0];
-    code = cli_check_apart(command, options.wish.save, &path, 1);
+    bool served =
+        strstr(path, "://") != NULL || (stat(path, &about) == 0 && S_ISDIR(about.st_mode));
+    code = check_effect(&given, &options, served);
+    if (code == CLI_DONE) {
+        code = cli_check_apart(command, options.wish.save, &path, 1);
+    }
     if (code == CLI_DONE) {
         code = result_check(command, options.wish.save, options.wish.force);
     }
     if (code != CLI_DONE) {
         return code;
     }
-    bool served =
-        strstr(path, "://") != NULL || (stat(path, &about) == 0 && S_ISDIR(about.st_mode));
     options.wish.level = options.fit.level;
     return served ? estimate_find(command, path, &options.wish) : fit_file(&options, path);
 }

@@ -51,6 +51,14 @@ for method in auto pooled one-shot unbiased; do
     $tremolo fit "$dir/reports" --method $method >"$out"
     expect "several rounds, method $method" $? 0
 done
+$tremolo fit "$dir/reports" --ridge 2 >"$out" 2>"$err"
+expect "a ridge that would change nothing is refused" "$? $(cat "$err")" \
+    "2 tremolo fit: --ridge has no effect with the method auto"
+$tremolo fit "$dir/reports" --method one-shot --ridge 2 >"$out"
+expect "and taken where it does" $? 0
+$tremolo fit "$dir" --method unbiased >"$out" 2>"$err"
+expect "a server's data have no other method" "$? $(cat "$err")" \
+    "2 tremolo fit: --method unbiased needs a file of reports"
 # Without its last report, whose length is the first one's: no response, no MAC.
 bytes=$(wc -c <"$dir/reports")
 length=$(tail -n +4 "$dir/reports" | head -c 1 | od -An -tu1)
