@@ -88,26 +88,22 @@ static enum tremolo_status read_moments(struct tremolo_moments **moments,
                                         const struct source *source,
                                         const struct shard_chunks *chunks)
 {
-    uint8_t *bytes = NULL;
-    size_t length = 0;
+    struct encoder sums = {0};
     enum tremolo_status status = chunks->count > SUMS_CHUNKS_MAX ? TREMOLO_MALFORMED : TREMOLO_OK;
     for (size_t i = 0; i < chunks->count && status == TREMOLO_OK; i++) {
         struct bus_value chunk = {0};
         status = read_chunk(&chunk, source, chunks->sequence[i]);
-        uint8_t *grown = status == TREMOLO_OK ? realloc(bytes, length + chunk.length + 1) : NULL;
-        if (grown != NULL) {
-            bytes = grown;
-            memcpy(bytes + length, chunk.bytes, chunk.length);
-            length += chunk.length;
-        } else if (status == TREMOLO_OK) {
-            status = TREMOLO_NO_MEMORY;
+        if (status == TREMOLO_OK) {
+            encode_bytes(&sums, chunk.bytes, chunk.length);
+            status = sums.status;
         }
         free(chunk.bytes);
     }
     if (status == TREMOLO_OK) {
-        status = bytes == NULL ? TREMOLO_MALFORMED : tremolo_moments_decode(moments, bytes, length);
+        status = sums.bytes == NULL ? TREMOLO_MALFORMED
+                                    : tremolo_moments_decode(moments, sums.bytes, sums.length);
     }
-    free(bytes);
+    free(sums.bytes);
     return status;
 }
 
