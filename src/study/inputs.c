@@ -2,7 +2,6 @@
 #include "study_file.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -60,9 +59,7 @@ static bool plain_features(struct tremolo_inputs *made, char *error)
         size_t levels = made->input[i].levels;
         for (size_t level = levels > 0 ? 1 : 0; level < (levels > 0 ? levels : 1); level++) {
             if (made->features == TREMOLO_MAX_DIMENSION) {
-                (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES, "more than %d features",
-                               TREMOLO_MAX_DIMENSION);
-                return false;
+                return study_fail(error, "more than %d features", TREMOLO_MAX_DIMENSION);
             }
             made->feature[made->features++] = tremolo_derived_plain(i, level);
         }
@@ -111,7 +108,7 @@ enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
         copy_columns(made, columns, floors);
         status = expand_terms(made, terms, error);
     } else {
-        (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES, "out of memory");
+        (void)study_fail(error, "out of memory");
     }
     if (status != TREMOLO_OK) {
         tremolo_inputs_free(made);

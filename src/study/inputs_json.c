@@ -2,7 +2,6 @@
 #include "inputs_json.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "json_latch.h"
@@ -120,8 +119,8 @@ bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
                            json_array_get(columns, i));
     }
     if (!good) {
-        (void)snprintf(error, TREMOLO_TERMS_ERROR_BYTES,
-                       "the columns that its features are made of are not there, or not sound");
+        (void)study_fail(error,
+                         "the columns that its features are made of are not there, or not sound");
     } else {
         good = tremolo_inputs_new(inputs, input, count, json_string_value(terms), true, error);
     }

@@ -100,6 +100,10 @@ void study_set_coordinate(struct tremolo_study_file *file, size_t index,
                           const struct tremolo_study_feature *feature, const char *level,
                           double low, double high);
 
+/* A sentence about terms, and false. (terms.c) */
+bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* As tremolo_formula_parse() and tremolo_inputs_new(), which are made of them: BAD_STUDY with a
  * sentence in `error`, or NO_MEMORY. (terms_parse.c, inputs.c) */
 enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,

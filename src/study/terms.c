@@ -3,7 +3,7 @@
  * Only differences and then products of binary64 numbers are taken, from left to right, so that
  * neither a fused multiplication nor another order can change a bit; the logarithm is made of integers and one
  * product. The device in the browser does the same. */
-#include "tremolo_terms.h"
+#include "study_file.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ double tremolo_derived_value(const struct tremolo_derived *derived, const double
 
 /* ---------------------------------------------------------------- expansion */
 
-__attribute__((format(printf, 2, 3))) static bool fail(char *error, const char *format, ...)
+bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -86,14 +86,15 @@ static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_
 {
     bool words = column->levels > 0 || column->question;
     if (factor->kind == TREMOLO_FACTOR_LEVELS) {
-        return words || fail(error, "C(%.60s): the column has no levels", factor->column);
+        return words || study_fail(error, "C(%.60s): the column has no levels", factor->column);
     }
     if (factor->kind == TREMOLO_FACTOR_LOG && words) {
-        return fail(error, "log(%.60s): the column holds words, and a logarithm needs a number",
-                    factor->column);
+        return study_fail(error,
+                          "log(%.60s): the column holds words, and a logarithm needs a number",
+                          factor->column);
     }
     return (factor->power == 1 && factor->shift == 0) || !words ||
-           fail(error, "'%.60s' holds words and has no powers", factor->column);
+           study_fail(error, "'%.60s' holds words and has no powers", factor->column);
 }
 
 static bool place_factor(struct tremolo_derived *derived, const struct tremolo_factor *factor,
@@ -104,7 +105,8 @@ static bool place_factor(struct tremolo_derived *derived, const struct tremolo_f
         at++;
     }
     if (at == count) {
-        return fail(error, "the terms have '%.60s', and there is no such column", factor->column);
+        return study_fail(error, "the terms have '%.60s', and there is no such column",
+                          factor->column);
     }
     if (!fits(factor, &columns[at], error)) {
         return false;
@@ -150,7 +152,7 @@ bool tremolo_formula_expand(struct tremolo_derived *derived, size_t *count, size
         }
         do {
             if (made == capacity) {
-                return fail(error, "the terms make more than %zu features", capacity);
+                return study_fail(error, "the terms make more than %zu features", capacity);
             }
             derived[made++] = one;
         } while (step(&one, columns));

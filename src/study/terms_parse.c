@@ -13,8 +13,6 @@
 #include "study_file.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,21 +26,12 @@ struct parser {
     char *error;
 };
 
-__attribute__((format(printf, 2, 3))) static bool fail(const struct parser *parser,
-                                                       const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(parser->error, TREMOLO_TERMS_ERROR_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
 /* What is missing, and where. */
 static bool lacks(const struct parser *parser, const char *what)
 {
-    return *parser->at == '\0' ? fail(parser, "in the terms %s at the end", what)
-                               : fail(parser, "in the terms %s at '%.40s'", what, parser->at);
+    return *parser->at == '\0'
+               ? study_fail(parser->error, "in the terms %s at the end", what)
+               : study_fail(parser->error, "in the terms %s at '%.40s'", what, parser->at);
 }
 
 /* ---------------------------------------------------------------- words */
@@ -83,7 +72,7 @@ static bool quoted(struct parser *parser, const char **name, char quote)
 {
     const char *end = strchr(parser->at, quote);
     if (end == NULL || end == parser->at) {
-        return fail(parser, "in the terms a name in quotes is empty or does not end");
+        return study_fail(parser->error, "in the terms a name in quotes is empty or does not end");
     }
     *name = keep(parser, parser->at, (size_t)(end - parser->at));
     parser->at = end + 1;
@@ -129,25 +118,28 @@ static bool read_name(struct parser *parser, const char **name)
     if (calls(parser, "Q")) {
         char quote = take(parser, "'") ? '\'' : '"';
         return (quote == '\'' || take(parser, "\"") ||
-                fail(parser, "in the terms Q( wants a name in quotes")) &&
+                study_fail(parser->error, "in the terms Q( wants a name in quotes")) &&
                quoted(parser, name, quote) && closes(parser);
     }
     size_t length = word_length(parser->at);
     if (length == 0) {
         return *parser->at == '-'
-                   ? fail(parser, "terms are added, not taken away; there always is an intercept")
+                   ? study_fail(parser->error,
+                                "terms are added, not taken away; there always is an intercept")
                    : lacks(parser, "a name is missing");
     }
     const char *after = parser->at + length + strspn(parser->at + length, " \t");
     if (*after == '(') {
-        return fail(parser, "in the terms '%.*s' is no function; there are C(), I() and log()",
-                    (int)(length < 40 ? length : 40), parser->at);
+        return study_fail(parser->error,
+                          "in the terms '%.*s' is no function; there are C(), I() and log()",
+                          (int)(length < 40 ? length : 40), parser->at);
     }
     if (parser->at[0] >= '0' && parser->at[0] <= '9') {
-        return fail(parser,
-                    "in the terms '%.*s' is no name; one that begins with a digit goes in back "
-                    "quotes",
-                    (int)(length < 40 ? length : 40), parser->at);
+        return study_fail(
+            parser->error,
+            "in the terms '%.*s' is no name; one that begins with a digit goes in back "
+            "quotes",
+            (int)(length < 40 ? length : 40), parser->at);
     }
     *name = keep(parser, parser->at, length);
     parser->at += length;
@@ -161,12 +153,13 @@ static bool add_factor(struct parser *parser, struct tremolo_term *term,
 {
     for (size_t i = 0; i < term->factors; i++) {
         if (strcmp(term->factor[i].column, factor.column) == 0) {
-            return fail(parser, "a term has '%.60s' twice; write a power, as in x^2",
-                        factor.column);
+            return study_fail(parser->error, "a term has '%.60s' twice; write a power, as in x^2",
+                              factor.column);
         }
     }
     if (term->factors == TREMOLO_TERM_FACTORS_MAX) {
-        return fail(parser, "a term has more than %d factors", TREMOLO_TERM_FACTORS_MAX);
+        return study_fail(parser->error, "a term has more than %d factors",
+                          TREMOLO_TERM_FACTORS_MAX);
     }
     term->factor[term->factors++] = factor;
     return true;
@@ -206,8 +199,8 @@ static bool read_value(struct parser *parser, struct tremolo_term *term, bool in
         factor.power = (unsigned)(*parser->at - '0');
         bool whole = *parser->at >= '1' && factor.power <= TREMOLO_TERM_POWER_MAX;
         if (!whole || is_word(parser->at[1])) {
-            return fail(parser, "'%.60s' can be raised to whole powers up to %d", factor.column,
-                        TREMOLO_TERM_POWER_MAX);
+            return study_fail(parser->error, "'%.60s' can be raised to whole powers up to %d",
+                              factor.column, TREMOLO_TERM_POWER_MAX);
         }
         parser->at++;
     }
@@ -273,7 +266,7 @@ static bool add_term(struct parser *parser, const struct tremolo_term *term)
         }
     }
     if (made->count == TREMOLO_TERMS_MAX) {
-        return fail(parser, "there are more than %d terms", TREMOLO_TERMS_MAX);
+        return study_fail(parser->error, "there are more than %d terms", TREMOLO_TERMS_MAX);
     }
     made->term[made->count++] = *term;
     return true;
@@ -301,7 +294,7 @@ static bool read_item(struct parser *parser)
     bool good = read_product(parser, &product[0]);
     while (good && take(parser, "*")) {
         if (count == PRODUCTS_MAX) {
-            return fail(parser, "more than %d factors are joined by *", PRODUCTS_MAX);
+            return study_fail(parser->error, "more than %d factors are joined by *", PRODUCTS_MAX);
         }
         good = read_product(parser, &product[count]);
         count++;
@@ -344,7 +337,7 @@ static bool read_formula(struct parser *parser)
             return false;
         }
         if (!take(parser, "~")) {
-            return fail(parser, "before the ~ stands one name, that of the response");
+            return study_fail(parser->error, "before the ~ stands one name, that of the response");
         }
     }
     do {
@@ -355,12 +348,14 @@ static bool read_formula(struct parser *parser)
     } while (take(parser, "+"));
     skip(parser);
     if (*parser->at == '-') {
-        return fail(parser, "terms are added, not taken away; there always is an intercept");
+        return study_fail(parser->error,
+                          "terms are added, not taken away; there always is an intercept");
     }
     if (*parser->at != '\0') {
-        return fail(parser, "the terms cannot be read from '%.40s' on", parser->at);
+        return study_fail(parser->error, "the terms cannot be read from '%.40s' on", parser->at);
     }
-    return parser->made->count > 0 || fail(parser, "there are no terms but the intercept");
+    return parser->made->count > 0 ||
+           study_fail(parser->error, "there are no terms but the intercept");
 }
 
 enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
@@ -370,7 +365,7 @@ enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const 
     parser.error = error;
     size_t length = strlen(text);
     if (length > TREMOLO_TERMS_BYTES_MAX) {
-        (void)fail(&parser, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
+        (void)study_fail(error, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
         return TREMOLO_BAD_STUDY;
     }
     parser.made = calloc(1, sizeof *parser.made);
@@ -378,7 +373,7 @@ enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const 
     if (parser.made == NULL || names == NULL) {
         free(parser.made);
         free(names);
-        (void)fail(&parser, "out of memory");
+        (void)study_fail(error, "out of memory");
         return TREMOLO_NO_MEMORY;
     }
     parser.room = parser.made->text = names;
