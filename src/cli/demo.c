@@ -328,17 +328,14 @@ static void print_comparison(const struct demo *demo)
                                            .rounds = 1,
                                            .samples = 1};
     struct tremolo_plan_answer plan;
-    char text[400];
     if (tremolo_plan_study(&plan, &request) == TREMOLO_OK) {
         const struct tremolo_plan_lever *ballots = &plan.levers[1];
-        (void)snprintf(text, sizeof text,
-                       "For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's "
-                       "release would have given R^2 %.2f with these devices, ballots %.2f, and "
-                       "would need about %.2g million "
-                       "devices for its coefficients, ballots %.2g thousand ('tremolo plan').",
-                       plan.result.r2_auto, ballots->r2, plan.verdict.devices / 1e6,
-                       ballots->devices / 1e3);
-        coefficients_paragraph(text);
+        coefficients_paragraph(
+            "For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's "
+            "release would have given R^2 %.2f with these devices, ballots %.2f, and "
+            "would need about %.2g million "
+            "devices for its coefficients, ballots %.2g thousand ('tremolo plan').",
+            plan.result.r2_auto, ballots->r2, plan.verdict.devices / 1e6, ballots->devices / 1e3);
     }
 }
 
@@ -347,15 +344,11 @@ static void print_guarantee(const json_t *answer, const char *title)
     const json_t *guarantee = json_object_get(answer, "guarantee");
     size_t index;
     json_t *sentence;
-    const char *why =
-        json_string_value(json_object_get(json_object_get(answer, "inference"), "why"));
     (void)printf("\n---- %s\n", title);
-    if (why != NULL) {
-        coefficients_paragraph(why);
-    }
+    coefficients_paragraph("%s", member_text(json_object_get(answer, "inference"), "why"));
     json_array_foreach(json_object_get(answer, "not_identified"), index, sentence)
     {
-        coefficients_paragraph(json_string_value(sentence));
+        coefficients_paragraph("%s", json_string_value(sentence));
     }
     guarantee_print(guarantee, member_number(guarantee, "delta"));
 }

@@ -1,7 +1,6 @@
 /* estimate_show.c -- an estimate on the terminal or in a file, from any source. */
 #include "estimate_show.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

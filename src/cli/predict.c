@@ -1,10 +1,8 @@
 /* predict.c -- `tremolo predict`: what a saved result says of new samples, as CSV. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "files.h"

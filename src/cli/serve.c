@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store_options.h"

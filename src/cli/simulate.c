@@ -312,19 +312,6 @@ static bool parse(struct simulate_options *options, int *code, int argc, char **
 
 /* ---------------------------------------------------------------- what is said after the estimate */
 
-static void print_clip(const struct simulate_options *options, const struct tremolo_design *design,
-                       const struct tremolo_simulation_result *result)
-{
-    char text[200];
-    (void)snprintf(text, sizeof text,
-                   "The study clips samples to a norm of %g in scaled units: %zu of %zu devices "
-                   "sent a shorter one, which biases the estimates.",
-                   options->simulation.clip, result->clipped, result->devices);
-    if (tremolo_simulation_clips(&options->simulation, design)) {
-        coefficients_paragraph(text);
-    }
-}
-
 static void print_privacy(const struct simulate_options *options,
                           const struct tremolo_design *design,
                           const struct tremolo_simulation_result *result)
@@ -348,12 +335,15 @@ static void print_privacy(const struct simulate_options *options,
     privacy_warnings_print(&(struct privacy_terms){
         .epsilon = experiment->epsilon, .distance = half_ranges ? experiment->distance : 0});
     simulation_clamped_words(clamped, &options->simulation, design, result);
-    if (clamped[0] != '\0') {
-        coefficients_paragraph(clamped);
+    coefficients_paragraph("%s", clamped);
+    if (tremolo_simulation_clips(&options->simulation, design)) {
+        coefficients_paragraph(
+            "The study clips samples to a norm of %g in scaled units: %zu of %zu devices sent a "
+            "shorter one, which biases the estimates.",
+            options->simulation.clip, result->clipped, result->devices);
     }
-    print_clip(options, design, result);
     if (options->simulation.scaling == TREMOLO_SCALING_STANDARD || options->study == NULL) {
-        coefficients_paragraph(simulation_scale_words(&options->simulation, design));
+        coefficients_paragraph("%s", simulation_scale_words(&options->simulation, design));
     }
     if (experiment->method == TREMOLO_EXPERIMENT_DP_SGD) {
         coefficients_paragraph(

@@ -1,21 +1,16 @@
 /* study.c -- `tremolo study`: write, check, name, show and publish study files. */
 #include "study.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "cli.h"
-#include "estimate_json.h"
-#include "plan.h"
-#include "tremolo_table.h"
+#include "tremolo_planning.h"
 #include "files.h"
+#include "json_latch.h"
 #include "store_options.h"
-#include "tremolo_words.h"
 
 /* ---------------------------------------------------------------- check */
 

@@ -5,7 +5,6 @@
 
 #include <csv.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,6 @@
 /* planning_json.c -- a plan as a document. */
 #include "planning_json.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "estimate_json.h"

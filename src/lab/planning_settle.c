@@ -4,7 +4,6 @@
 #include "refuse.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"

@@ -3,7 +3,6 @@
 #include "refuse.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Neighbours at distance 1; `auto` alone has noise that is calibrated exactly. */

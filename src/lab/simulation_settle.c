@@ -7,7 +7,6 @@
 #include "refuse.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "tremolo_host.h"
 

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "guarantee_print.h"
-
 static void print_one(const struct tremolo_rank_law *law, double epsilon, double scale,
                       const struct tremolo_rank_attack *attack, bool protect_all)
 {

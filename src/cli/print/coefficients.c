@@ -2,8 +2,10 @@
 #include "coefficients.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "members.h"
@@ -91,9 +93,18 @@ const char *coefficients_weights(const json_t *document)
                : "";
 }
 
-void coefficients_paragraph(const char *text)
+void coefficients_paragraph(const char *format, ...)
 {
     enum { LINE = 80 };
+    char *whole = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vasprintf(&whole, format, arguments);
+    va_end(arguments);
+    if (written < 0) {
+        return;
+    }
+    const char *text = whole;
     while (strlen(text) > LINE) {
         int length = LINE;
         while (length > 0 && text[length] != ' ') {
@@ -105,5 +116,8 @@ void coefficients_paragraph(const char *text)
         printf("%.*s\n", length, text);
         text += length + 1;
     }
-    printf("%s\n", text);
+    if (*text != '\0') {
+        printf("%s\n", text);
+    }
+    free(whole);
 }

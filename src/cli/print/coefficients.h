@@ -24,7 +24,7 @@ int coefficients_name_width(const char *name);
 int coefficients_widest(const json_t *rows);
 void coefficients_print_name(const char *name, int width);
 
-/* Print a paragraph in lines of at most 80 characters. */
-void coefficients_paragraph(const char *text);
+/* Print a paragraph in lines of at most 80 characters; nothing where there is no text. */
+void coefficients_paragraph(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -80,7 +80,7 @@ static void print_hidden(const json_t *sentences)
     json_array_foreach(sentences, index, sentence)
     {
         const char *words = json_string_value(sentence);
-        coefficients_paragraph(words != NULL ? words : "");
+        coefficients_paragraph("%s", words != NULL ? words : "");
         coefficients_paragraph("(what is shown for them is the score test's set, which holds its "
                                "level at any noise)");
     }
@@ -108,9 +108,7 @@ static void print_table(const json_t *document)
         (void)putchar('\n');
     }
     coefficients_cut(caption, document);
-    if (caption[0] != '\0') {
-        coefficients_paragraph(caption);
-    }
+    coefficients_paragraph("%s", caption);
     print_hidden(json_object_get(document, "not_identified"));
 }
 
@@ -255,7 +253,7 @@ static void print_source(const json_t *inference, long long rounds)
     } else {
         (void)printf("The table is from all rounds:\n");
     }
-    coefficients_paragraph(why);
+    coefficients_paragraph("%s", why);
 }
 
 static void print_prediction(const json_t *document)
@@ -269,9 +267,7 @@ static void print_prediction(const json_t *document)
                          member_number(document, "r2_high"));
         }
         (void)putchar('\n');
-        if (coefficients_weights(document)[0] != '\0') {
-            coefficients_paragraph(coefficients_weights(document));
-        }
+        coefficients_paragraph("%s", coefficients_weights(document));
     } else if (json_is_object(prediction) &&
                json_is_object(
                    json_object_get(document, "guarantee"))) { /* else there is no noise */
@@ -345,9 +341,7 @@ static void print_guarantee(const json_t *guarantee, bool explain, const char *f
 void estimate_print(const json_t *document, bool explain, const char *full)
 {
     print_heading(document);
-    if (member_text(document, "remark")[0] != '\0') {
-        coefficients_paragraph(member_text(document, "remark"));
-    }
+    coefficients_paragraph("%s", member_text(document, "remark"));
     if (json_array_size(json_object_get(document, "coefficients")) > 0) {
         print_table(document);
         print_source(json_object_get(document, "inference"), member_integer(document, "rounds"));

@@ -54,11 +54,9 @@ void guarantee_print_differences(const json_t *rows)
     }
     json_array_foreach(rows, index, row)
     {
-        char text[2 * 256 + 4];
         const char *words = member_text(row, "words");
-        (void)snprintf(text, sizeof text, "%s, %s", member_text(row, "name"), words);
         if (words[0] != '\0') {
-            coefficients_paragraph(text);
+            coefficients_paragraph("%s, %s", member_text(row, "name"), words);
         }
     }
 }
@@ -85,9 +83,9 @@ void guarantee_print(const json_t *guarantee, double delta)
 {
     const json_t *rows = json_object_get(guarantee, "differences");
     (void)printf("For the reviewer:\n");
-    coefficients_paragraph(member_text(guarantee, "reviewer"));
+    coefficients_paragraph("%s", member_text(guarantee, "reviewer"));
     (void)printf("\nFor the participant:\n");
-    coefficients_paragraph(member_text(guarantee, "participant"));
+    coefficients_paragraph("%s", member_text(guarantee, "participant"));
     bool alike = isnan(member_number(json_array_get(rows, 0), "distance"));
     (void)printf("\nThe same for %s (%s%s%sdelta %g):\n",
                  alike ? "all pairs of samples" : "two samples that differ in other ways",
@@ -98,7 +96,6 @@ void guarantee_print(const json_t *guarantee, double delta)
 
 void guarantee_print_short(const json_t *guarantee, const char *full)
 {
-    char text[1024];
     char who[128] = "any two people";
     char right[GUARANTEE_RIGHT_BYTES];
     const char *neighbours = member_text(guarantee, "neighbours");
@@ -107,8 +104,7 @@ void guarantee_print_short(const json_t *guarantee, const char *full)
         (void)snprintf(who, sizeof who, "two people at most %s apart %s, and for those only",
                        neighbours + strcspn(neighbours, "=") + 1, unit_of(guarantee));
     }
-    (void)snprintf(
-        text, sizeof text,
+    coefficients_paragraph(
         "Privacy: epsilon %.4g, delta %g, for %s%s. Who must tell the two apart, at even "
         "odds, %s of the time. %s says it in full.",
         tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
@@ -119,7 +115,6 @@ void guarantee_print_short(const json_t *guarantee, const char *full)
         guarantee_right(right, member_number(guarantee, "attacker_right"),
                         isfinite(member_number(guarantee, "epsilon"))),
         full);
-    coefficients_paragraph(text);
     if (!any) { /* whoever chose a distance sees what it leaves out */
         (void)printf("For two people who differ in other ways:\n");
         guarantee_print_differences(json_object_get(guarantee, "differences"));

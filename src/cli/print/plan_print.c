@@ -93,7 +93,6 @@ static void print_differences(const struct tremolo_plan_request *request,
 static void print_warnings(const struct tremolo_plan_request *request,
                            const struct tremolo_study_file *study)
 {
-    char text[600];
     if (request->distance > 0.0) {
         struct tremolo_plan_request any = *request;
         any.distance = 0.0;
@@ -104,15 +103,13 @@ static void print_warnings(const struct tremolo_plan_request *request,
         double pair = tremolo_plan_attack(request, typical);
         double any_two = tremolo_plan_attack(request, widest);
         char right[4][GUARANTEE_RIGHT_BYTES];
-        (void)snprintf(
-            text, sizeof text,
+        coefficients_paragraph(
             "One who must tell two people apart, at even odds, %s of the time "
             "when they differ by %g, %s when they are at the two ends of one feature's range, "
             "%s for a typical pair (%.2g apart) and %s for any two%s",
             guarantee_right(right[0], near, true), request->distance,
             tremolo_percent_text(right[1], ends, true), tremolo_percent_text(right[2], pair, true),
             typical, tremolo_percent_text(right[3], any_two, true), study != NULL ? ":" : ".");
-        coefficients_paragraph(text);
         if (study != NULL) {
             print_differences(request, study, widest);
         }
@@ -273,9 +270,9 @@ static void print_verdict(const struct plan_options *options,
 {
     const struct tremolo_plan_request *request = &options->request;
     const struct tremolo_plan_verdict *verdict = &answer->verdict;
-    char text[1024];
     char size[400];
     double devices = request->guess.devices;
+    (void)putchar('\n');
     say_size(size, sizeof size, options->study, verdict->told ? verdict->least : verdict->guessed);
     if (verdict->told) {
         char each[64] = "the coefficient";
@@ -283,40 +280,35 @@ static void print_verdict(const struct plan_options *options,
             (void)snprintf(each, sizeof each, "each of the %zu coefficients",
                            request->guess.dimension);
         }
-        (void)snprintf(text, sizeof text,
-                       "Verdict: with %.0f devices %s will be told from zero, in four studies of "
-                       "five, if it is at least %s.",
-                       devices, each, size);
+        coefficients_paragraph(
+            "Verdict: with %.0f devices %s will be told from zero, in four studies of "
+            "five, if it is at least %s.",
+            devices, each, size);
     } else if (verdict->devices > devices) {
-        (void)snprintf(text, sizeof text,
-                       "Verdict: with %.0f devices not all coefficients will be told from zero in "
-                       "four studies of five; about %.0f devices are needed for coefficients of "
-                       "the guessed size, %s.",
-                       devices, round_up(verdict->devices), size);
+        coefficients_paragraph(
+            "Verdict: with %.0f devices not all coefficients will be told from zero in "
+            "four studies of five; about %.0f devices are needed for coefficients of "
+            "the guessed size, %s.",
+            devices, round_up(verdict->devices), size);
     } else {
-        (void)snprintf(text, sizeof text,
-                       "Verdict: with %.0f devices no coefficient will be told from zero, and no "
-                       "number of devices that could be had would change that.",
-                       devices);
+        coefficients_paragraph(
+            "Verdict: with %.0f devices no coefficient will be told from zero, and no "
+            "number of devices that could be had would change that.",
+            devices);
     }
-    (void)putchar('\n');
-    coefficients_paragraph(text);
     if (!verdict->identified) {
-        (void)snprintf(
-            text, sizeof text,
+        coefficients_paragraph(
             "The noise ratio will be about %.2g, and intervals hold up to %g: above that "
             "read score sets in their place, and coefficients may stay hidden. About %.0f devices "
             "are needed for intervals to hold, which is another number than that for coefficients "
             "to be told from zero.",
             answer->result.noise_ratio, verdict->ratio_max, round_up(verdict->devices_identified));
-        coefficients_paragraph(text);
     }
     if (verdict->liars < devices) {
-        (void)snprintf(text, sizeof text,
-                       "Liars: about %.0f of them who work together and stay within honest noise "
-                       "turn the sign of a coefficient of the guessed size.",
-                       verdict->liars);
-        coefficients_paragraph(text);
+        coefficients_paragraph(
+            "Liars: about %.0f of them who work together and stay within honest noise "
+            "turn the sign of a coefficient of the guessed size.",
+            verdict->liars);
     }
 }
 
@@ -326,7 +318,6 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     const struct tremolo_plan_verdict *verdict = &answer->verdict;
     const struct tremolo_plan_lever *own = &answer->levers[0];
     const struct tremolo_plan_lever *lever = &answer->levers[verdict->instead];
-    char text[600];
     char change[160] = "";
     char name[80];
     plan_lever_name(name, sizeof name, lever);
@@ -336,27 +327,26 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     }
     bool same = lever->kind == TREMOLO_LEVER_RELEASE && own->request.distance == 0.0;
     if (verdict->told && verdict->identified) {
-        (void)snprintf(text, sizeof text, "What to do: go ahead.");
+        coefficients_paragraph("What to do: go ahead.");
     } else if (verdict->told) {
-        (void)snprintf(text, sizeof text,
-                       "What to do: bring about %.0f devices, with which intervals hold, or take a "
-                       "larger epsilon or fewer features; go ahead as it is if predictions are all "
-                       "you want, of which R^2 %.2f is expected.",
-                       round_up(verdict->devices_identified), own->r2);
+        coefficients_paragraph(
+            "What to do: bring about %.0f devices, with which intervals hold, or take a "
+            "larger epsilon or fewer features; go ahead as it is if predictions are all "
+            "you want, of which R^2 %.2f is expected.",
+            round_up(verdict->devices_identified), own->r2);
     } else if (same) {
-        (void)snprintf(text, sizeof text, "What to do: take %s, at the same guarantee.", change);
+        coefficients_paragraph("What to do: take %s, at the same guarantee.", change);
     } else if (own->r2 > 0.5 * own->request.guess.r2) {
-        (void)snprintf(text, sizeof text,
-                       "What to do: go ahead if predictions are all you want, of which R^2 %.2f is "
-                       "expected; otherwise bring more devices%s%s.",
-                       own->r2, verdict->instead > 0 ? ", or take " : "", change);
+        coefficients_paragraph(
+            "What to do: go ahead if predictions are all you want, of which R^2 %.2f is "
+            "expected; otherwise bring more devices%s%s.",
+            own->r2, verdict->instead > 0 ? ", or take " : "", change);
     } else if (verdict->instead > 0) {
-        (void)snprintf(text, sizeof text, "What to do: %stake %s.",
-                       verdict->devices > 0 ? "bring more devices, or " : "", change);
+        coefficients_paragraph("What to do: %stake %s.",
+                               verdict->devices > 0 ? "bring more devices, or " : "", change);
     } else {
-        (void)snprintf(text, sizeof text, "What to do: ask another question.");
+        coefficients_paragraph("What to do: ask another question.");
     }
-    coefficients_paragraph(text);
 }
 
 void plan_print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer)

@@ -40,8 +40,6 @@ void privacy_warnings_print(const struct privacy_terms *terms)
     char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES];
     size_t count = privacy_warnings(text, terms);
     for (size_t i = 0; i < count; i++) {
-        char ended[PRIVACY_WARNING_BYTES + 1];
-        (void)snprintf(ended, sizeof ended, "%s.", text[i]);
-        coefficients_paragraph(ended);
+        coefficients_paragraph("%s.", text[i]);
     }
 }

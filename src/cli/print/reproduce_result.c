@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "estimate_json.h"
+#include "json_latch.h"
 #include "guarantee_json.h"
 #include "members.h"
 #include "reproduce.h"

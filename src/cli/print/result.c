@@ -1,8 +1,6 @@
 /* result.c -- the parts of a result's document, and how it is saved. */
 #include "result.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>

@@ -14,7 +14,6 @@
 
 #include "cli.h"
 #include "coefficients.h"
-#include "guarantee_print.h"
 #include "members.h"
 #include "tremolo_privacy.h"
 #include "web_files.h"

@@ -8,7 +8,6 @@
 #include "audit_parts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
