@@ -50,44 +50,26 @@ static bool bounds_of(struct tremolo_design *design, size_t i,
     return found != NULL || is_level(file, name);
 }
 
-/* The name of the first column without bounds, or NULL. */
-static const char *fill(struct tremolo_design *design, const struct tremolo_study_file *file)
-{
-    size_t d = design->features;
-    for (size_t i = 0; i <= d; i++) {
-        const char *name = i < d ? design->name[i] : design->response;
-        if (!bounds_of(design, i, file, name)) {
-            return name;
-        }
-    }
-    return NULL;
-}
-
-static void take_unit(struct tremolo_design *design, const struct tremolo_study_file *file)
-{
-    const struct tremolo_study_feature *response = tremolo_study_file_response(file);
-    if (strcmp(response->name, design->response) == 0) {
-        (void)snprintf(design->unit, sizeof design->unit, "%s", response->unit);
-    }
-}
-
 bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
                           char error[TREMOLO_TABLE_ERROR_BYTES])
 {
-    take_unit(design, study);
+    const struct tremolo_study_feature *response = tremolo_study_file_response(study);
+    if (strcmp(response->name, design->response) == 0) {
+        (void)snprintf(design->unit, sizeof design->unit, "%s", response->unit);
+    }
     design->low = calloc(design->features + 1, sizeof *design->low);
     design->high = calloc(design->features + 1, sizeof *design->high);
     design->typical = calloc(design->features + 1, sizeof *design->typical);
     if (design->low == NULL || design->high == NULL || design->typical == NULL) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "out of memory");
-        return false;
+        return refuse(error, "out of memory");
     }
-    const char *missing = fill(design, study);
-    if (missing != NULL) {
-        (void)snprintf(error, TREMOLO_TABLE_ERROR_BYTES, "the study has no bounds for column '%s'",
-                       missing);
+    for (size_t i = 0; i <= design->features; i++) {
+        const char *name = i < design->features ? design->name[i] : design->response;
+        if (!bounds_of(design, i, study, name)) {
+            return refuse(error, "the study has no bounds for column '%s'", name);
+        }
     }
-    return missing == NULL;
+    return true;
 }
 
 bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,

@@ -21,63 +21,71 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
     }
 }
 
-static double mean_of(const double *values, size_t count, size_t stride)
+/* A feature of the training rows, or the response, and where its centre and scale are kept. */
+struct column {
+    const char *name;
+    double *values, *centre, *scale;
+    size_t count, stride; /* of the training rows, and from one to the next */
+};
+
+static struct column column_of(struct tremolo_split *split, const struct tremolo_design *design,
+                               size_t i)
 {
-    double sum = 0;
-    for (size_t r = 0; r < count; r++) {
-        sum += values[r * stride];
-    }
-    return sum / (double)count;
+    return i < split->d
+               ? (struct column){design->name[i],  split->X + i, &split->centre[i],
+                                 &split->scale[i], split->train, split->d}
+               : (struct column){design->response,       split->y,     &split->response_centre,
+                                 &split->response_scale, split->train, 1};
 }
 
-/* Centre and scale of `count` values that lie `stride` apart; false when they
- * are all the same. */
-static bool measure(double *centre, double *scale, const double *values, size_t count,
-                    size_t stride, enum tremolo_scaling scaling)
+static double mean_of(const struct column *column)
 {
-    double low = values[0], high = values[0], squares = 0;
-    double mean = mean_of(values, count, stride);
-    for (size_t r = 0; r < count; r++) {
-        low = fmin(low, values[r * stride]);
-        high = fmax(high, values[r * stride]);
+    double sum = 0;
+    for (size_t r = 0; r < column->count; r++) {
+        sum += column->values[r * column->stride];
     }
-    for (size_t r = 0; r < count; r++) {
-        squares += (values[r * stride] - mean) * (values[r * stride] - mean);
+    return sum / (double)column->count;
+}
+
+/* Find centre and scale; false when all values are the same. */
+static bool measure(const struct column *column, enum tremolo_scaling scaling)
+{
+    const double *values = column->values;
+    double low = values[0], high = values[0], squares = 0;
+    double mean = mean_of(column);
+    for (size_t r = 0; r < column->count; r++) {
+        double value = values[r * column->stride];
+        low = fmin(low, value);
+        high = fmax(high, value);
+        squares += (value - mean) * (value - mean);
     }
     bool standard = scaling == TREMOLO_SCALING_STANDARD;
-    *centre = standard ? mean : (low + high) / 2;
-    *scale = standard ? sqrt(squares / (double)count) : (high - low) / 2;
-    return high > low && *scale > 0 && isfinite(*scale);
+    *column->centre = standard ? mean : (low + high) / 2;
+    *column->scale = standard ? sqrt(squares / (double)column->count) : (high - low) / 2;
+    return high > low && *column->scale > 0 && isfinite(*column->scale);
 }
 
 /* By the range that nine of ten values lie in; false, too, without memory. */
-static bool measure_range(double *centre, double *scale, const double *values, size_t count,
-                          size_t stride)
+static bool measure_range(const struct column *column)
 {
     double low = 0, high = 0;
-    double *copy = malloc(count * sizeof *copy);
-    for (size_t r = 0; copy != NULL && r < count; r++) {
-        copy[r] = values[r * stride];
+    double *copy = malloc(column->count * sizeof *copy);
+    for (size_t r = 0; copy != NULL && r < column->count; r++) {
+        copy[r] = column->values[r * column->stride];
     }
-    bool found = copy != NULL && tremolo_study_typical_range(&low, &high, copy, count);
+    bool found = copy != NULL && tremolo_study_typical_range(&low, &high, copy, column->count);
     free(copy);
-    *centre = (low + high) / 2;
-    *scale = (high - low) / 2;
+    *column->centre = (low + high) / 2;
+    *column->scale = (high - low) / 2;
     return found;
 }
 
-static bool measure_by(double *centre, double *scale, const double *values, size_t count,
-                       size_t stride, enum tremolo_scaling scaling)
+/* To all rows, those that are held out too. */
+static void apply(const struct column *column, size_t rows)
 {
-    return scaling == TREMOLO_SCALING_RANGES
-               ? measure_range(centre, scale, values, count, stride)
-               : measure(centre, scale, values, count, stride, scaling);
-}
-
-static void apply(double *values, size_t count, size_t stride, double centre, double scale)
-{
-    for (size_t r = 0; r < count; r++) {
-        values[r * stride] = (values[r * stride] - centre) / scale;
+    for (size_t r = 0; r < rows; r++) {
+        double *value = &column->values[r * column->stride];
+        *value = (*value - *column->centre) / *column->scale;
     }
 }
 
@@ -90,49 +98,27 @@ static bool allocate(struct tremolo_split *split, size_t rows)
     return split->X != NULL && split->y != NULL && split->centre != NULL && split->scale != NULL;
 }
 
-/* By public bounds, which nothing in the data can change. */
-static void scale_by_bounds(struct tremolo_split *split, const struct tremolo_design *design,
-                            enum tremolo_scaling scaling)
-{
-    size_t rows = split->train + split->valid + split->test, d = split->d;
-    bool typical = scaling == TREMOLO_SCALING_RANGES && design->typical != NULL;
-    for (size_t i = 0; i < d; i++) {
-        split->centre[i] = typical ? design->typical[i] : (design->low[i] + design->high[i]) / 2;
-        split->scale[i] = (design->high[i] - design->low[i]) / 2;
-        apply(split->X + i, rows, d, split->centre[i], split->scale[i]);
-    }
-    split->response_centre = (design->low[d] + design->high[d]) / 2;
-    split->response_scale = (design->high[d] - design->low[d]) / 2;
-    apply(split->y, rows, 1, split->response_centre, split->response_scale);
-}
-
-/* Scale by the training rows; the name of a constant column, or NULL. */
+/* Scale by public bounds, which nothing in the data can change, or by the training rows; the name
+ * of a constant column, or NULL. */
 static const char *scale_all(struct tremolo_split *split, const struct tremolo_design *design,
                              enum tremolo_scaling scaling)
 {
-    size_t rows = split->train + split->valid + split->test;
-    if (scaling != TREMOLO_SCALING_STANDARD && design->low != NULL) {
-        scale_by_bounds(split, design, scaling);
-        return NULL;
-    }
-    for (size_t i = 0; i < split->d; i++) {
-        if (!measure_by(&split->centre[i], &split->scale[i], split->X + i, split->train, split->d,
-                        scaling)) {
-            return design->name[i];
+    bool ranges = scaling == TREMOLO_SCALING_RANGES;
+    bool bounds = scaling != TREMOLO_SCALING_STANDARD && design->low != NULL;
+    for (size_t i = 0; i <= split->d; i++) {
+        const struct column column = column_of(split, design, i);
+        if (bounds) {
+            bool typical = ranges && design->typical != NULL && i < split->d;
+            *column.centre = typical ? design->typical[i] : (design->low[i] + design->high[i]) / 2;
+            *column.scale = (design->high[i] - design->low[i]) / 2;
+        } else if (!(ranges ? measure_range(&column) : measure(&column, scaling))) {
+            return column.name;
+        } else if (ranges && i < split->d) { /* what a study may call typical */
+            double middle = *column.centre, half = *column.scale;
+            *column.centre = fmin(fmax(mean_of(&column), middle - half), middle + half);
         }
-        if (scaling == TREMOLO_SCALING_RANGES) { /* what a study may call typical */
-            double mean = mean_of(split->X + i, split->train, split->d);
-            double middle = split->centre[i], half = split->scale[i];
-            split->centre[i] = fmin(fmax(mean, middle - half), middle + half);
-        }
-        apply(split->X + i, rows, split->d, split->centre[i], split->scale[i]);
+        apply(&column, split->train + split->valid + split->test);
     }
-    if (!measure_by(&split->response_centre, &split->response_scale, split->y, split->train, 1,
-                    scaling)) {
-        return design->response;
-    }
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the caller's split owns what it points to */
-    apply(split->y, rows, 1, split->response_centre, split->response_scale);
     return NULL;
 }
 
