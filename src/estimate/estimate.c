@@ -63,7 +63,7 @@ static enum tremolo_status infer(struct tremolo_coefficient **table,
     }
     enum tremolo_status status = ballots != NULL
                                      ? tremolo_ballot_infer(rows, ballots, units, estimate->level)
-                                     : tremolo_infer(rows, evidence, units, true, estimate->level);
+                                     : tremolo_infer(rows, evidence, units, estimate->level);
     if (status != TREMOLO_OK) {
         free(rows);
         return status;

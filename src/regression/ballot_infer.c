@@ -170,7 +170,7 @@ static void line(struct tremolo_coefficient *row, const struct analysis *analysi
     size_t d = ballots->d;
     double scaled[BALLOT_MAX];
     double weights[BALLOT_MAX];
-    double constant = infer_carry(scaled, j, d, true, units);
+    double constant = infer_carry(scaled, j, d, units);
     for (size_t i = 0; i < d; i++) {
         weights[i + 1] = ballots->w_scale * scaled[i];
     }

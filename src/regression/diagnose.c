@@ -70,7 +70,7 @@ static enum tremolo_status sample_moments(double *M, const struct tremolo_debias
     struct system system;
     size_t d = evidence->d;
     size_t n = d + 2;
-    enum tremolo_status status = system_take(&system, evidence, true, skip);
+    enum tremolo_status status = system_take(&system, evidence, skip);
     if (status != TREMOLO_OK) {
         return status;
     }

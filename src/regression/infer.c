@@ -24,18 +24,18 @@
 
 /* ---------------------------------------------------------------- systems */
 
-/* Where joint coordinate i of the evidence stands among (x, [1], y). */
-static size_t place(size_t i, size_t d, bool intercept)
+/* Where joint coordinate i of the evidence stands among (x, 1, y). */
+static size_t place(size_t i, size_t d)
 {
-    return i < d || !intercept ? i : i + 1;
+    return i < d ? i : i + 1;
 }
 
 enum tremolo_status system_take(struct system *system, const struct tremolo_debiased *evidence,
-                                bool intercept, size_t skip)
+                                size_t skip)
 {
     size_t d = evidence->d;
     size_t n = evidence->n;
-    size_t p = d + (intercept ? 1 : 0);
+    size_t p = d + 1;
     size_t q = p + 1;
     double mean[TREMOLO_MAX_FEATURES + 1];
     double *raw;
@@ -46,20 +46,16 @@ enum tremolo_status system_take(struct system *system, const struct tremolo_debi
     }
     system->devices = evidence_raw(raw, mean, evidence, false, skip);
     for (size_t i = 0; i < n; i++) {
-        size_t row = place(i, d, intercept);
+        size_t row = place(i, d);
         for (size_t j = 0; j < n; j++) {
-            size_t column = place(j, d, intercept);
+            size_t column = place(j, d);
             system->raw[row * q + column] = raw[i * n + j];
             system->bias[row * q + column] = evidence->bias[i * n + j];
         }
-        if (intercept) {
-            system->raw[row * q + d] = mean[i];
-            system->raw[d * q + row] = mean[i];
-        }
+        system->raw[row * q + d] = mean[i];
+        system->raw[d * q + row] = mean[i];
     }
-    if (intercept) {
-        system->raw[d * q + d] = 1.0;
-    }
+    system->raw[d * q + d] = 1.0;
     return TREMOLO_OK;
 }
 
@@ -128,7 +124,7 @@ static void sandwich(struct analysis *analysis, const struct system *system)
 }
 
 static enum tremolo_status leave_out(struct analysis *analysis,
-                                     const struct tremolo_debiased *evidence, bool intercept)
+                                     const struct tremolo_debiased *evidence)
 {
     for (size_t b = 0; b < evidence->buckets; b++) {
         double count = evidence->bucket[b].count;
@@ -136,7 +132,7 @@ static enum tremolo_status leave_out(struct analysis *analysis,
             continue;
         }
         struct system part;
-        enum tremolo_status status = system_take(&part, evidence, intercept, b);
+        enum tremolo_status status = system_take(&part, evidence, b);
         if (status != TREMOLO_OK) {
             return status;
         }
@@ -174,11 +170,10 @@ static double planned_devices(const struct tremolo_debiased *evidence)
 }
 
 static enum tremolo_status analyse(struct analysis *analysis,
-                                   const struct tremolo_debiased *evidence, bool intercept,
-                                   double level)
+                                   const struct tremolo_debiased *evidence, double level)
 {
     struct system system;
-    enum tremolo_status status = system_take(&system, evidence, intercept, TREMOLO_BUCKETS);
+    enum tremolo_status status = system_take(&system, evidence, TREMOLO_BUCKETS);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -190,7 +185,7 @@ static enum tremolo_status analyse(struct analysis *analysis,
     }
     if (status == TREMOLO_OK) {
         analysis->devices_needed = planned_devices(evidence);
-        status = leave_out(analysis, evidence, intercept);
+        status = leave_out(analysis, evidence);
     }
     free(system.memory);
     if (status != TREMOLO_OK) {
@@ -243,10 +238,9 @@ void analysis_describe(struct tremolo_coefficient *row, const struct analysis *a
     *row = line;
 }
 
-double infer_carry(double *scaled, size_t j, size_t d, bool intercept,
-                   const struct tremolo_units *units)
+double infer_carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units)
 {
-    memset(scaled, 0, (d + (intercept ? 1 : 0)) * sizeof *scaled);
+    memset(scaled, 0, (d + 1) * sizeof *scaled);
     scaled[j] = 1.0;
     if (units == NULL) {
         return 0.0;
@@ -256,27 +250,25 @@ double infer_carry(double *scaled, size_t j, size_t d, bool intercept,
         double slope = units->response_scale / units->feature_scale[i];
         scaled[i] = slope * (scaled[i] - on_constant * units->feature_centre[i]);
     }
-    if (intercept) {
-        scaled[d] = units->response_scale * on_constant;
-    }
+    scaled[d] = units->response_scale * on_constant;
     return on_constant * units->response_centre;
 }
 
 enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
                                   const struct tremolo_debiased *evidence,
-                                  const struct tremolo_units *units, bool intercept, double level)
+                                  const struct tremolo_units *units, double level)
 {
     if (rows == NULL || evidence == NULL || !(level > 0.0 && level < 1.0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     struct analysis analysis;
-    enum tremolo_status status = analyse(&analysis, evidence, intercept, level);
+    enum tremolo_status status = analyse(&analysis, evidence, level);
     if (status != TREMOLO_OK) {
         return status;
     }
     double scaled[INFER_MAX];
     for (size_t j = 0; j < analysis.p; j++) {
-        double constant = infer_carry(scaled, j, evidence->d, intercept, units);
+        double constant = infer_carry(scaled, j, evidence->d, units);
         analysis_describe(&rows[j], &analysis, scaled, constant, level);
     }
     analysis_drop(&analysis);

@@ -1,8 +1,8 @@
 /* infer.h -- what the two halves of inference share; for this room only.
  *
  * Inference treats the constant 1 as a noise-free feature, so the intercept is a
- * coefficient like the others: p = d + 1 features with an intercept, d without,
- * and joint rows (x, [1], y) of q = p + 1 coordinates. Everything is about zero,
+ * coefficient like the others: p = d + 1 features and joint rows (x, 1, y) of
+ * q = p + 1 coordinates. Everything is about zero,
  * nothing is centred. */
 #ifndef TREMOLO_INFER_H
 #define TREMOLO_INFER_H
@@ -21,9 +21,8 @@ struct system {
 };
 
 /* Allocate and fill; `skip` as in evidence_raw. NO_MEMORY or OK; free system->memory. */
-TREMOLO_MUST_USE enum tremolo_status system_take(struct system *system,
-                                                 const struct tremolo_debiased *evidence,
-                                                 bool intercept, size_t skip);
+TREMOLO_MUST_USE enum tremolo_status
+system_take(struct system *system, const struct tremolo_debiased *evidence, size_t skip);
 
 /* The score-test set of w'beta for any w; see score.c. */
 struct score_set {
@@ -70,7 +69,6 @@ void analysis_describe(struct tremolo_coefficient *row, const struct analysis *a
 
 /* Weights on the scaled coefficients (d of them, then the intercept) that make own coefficient
  * j; the return value is the part that no coefficient touches. */
-double infer_carry(double *scaled, size_t j, size_t d, bool intercept,
-                   const struct tremolo_units *units);
+double infer_carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units);
 
 #endif

@@ -105,7 +105,7 @@ static enum tremolo_status try_fit(int *touched)
 static enum tremolo_status try_infer(int *touched)
 {
     struct tremolo_coefficient rows[D + 1] = {{.estimate = -77.0}};
-    enum tremolo_status status = tremolo_infer(rows, shared, NULL, true, 0.95);
+    enum tremolo_status status = tremolo_infer(rows, shared, NULL, 0.95);
     *touched = rows[0].estimate != -77.0;
     return status;
 }

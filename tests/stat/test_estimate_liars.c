@@ -115,7 +115,7 @@ static struct tremolo_coefficient infer(const struct tremolo_debiased *evidence)
     static const double zero[D];
     static const double one[D] = {1.0, 1.0, 1.0};
     const struct tremolo_units units = {zero, one, 0.0, 1.0};
-    assert_status(tremolo_infer(rows, evidence, &units, true, 0.95), TREMOLO_OK);
+    assert_status(tremolo_infer(rows, evidence, &units, 0.95), TREMOLO_OK);
     return rows[0];
 }
 

@@ -99,7 +99,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_fit(double *beta,
 
 /* ---------------------------------------------------------------- inference */
 
-/* As tremolo_infer() with an intercept: d + 1 rows, the last for the intercept. The
+/* As tremolo_infer(): d + 1 rows, the last for the intercept. The
  * jackknife gives standard_error, noise and sampling give model_error; devices_needed is
  * tremolo_ballot_plan()'s for features and response of sd TREMOLO_PLAN_SD and TREMOLO_PLAN_R2. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,

@@ -14,7 +14,7 @@
  *     struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
  *     status = tremolo_fit(beta, &fit, evidence, &options);       (to predict)
  *     struct tremolo_coefficient rows[D + 1];
- *     status = tremolo_infer(rows, evidence, &units, true, 0.95); (to conclude)
+ *     status = tremolo_infer(rows, evidence, &units, 0.95);       (to conclude)
  *     tremolo_debias_free(evidence);
  *
  * Units. "Wire" integers are what reports carry. "Scaled" features and
@@ -267,12 +267,10 @@ struct tremolo_coefficient {
 };
 
 /* Inference for every coefficient at confidence `level` (0 < level < 1): rows
- * 0..d-1 the features and, with `intercept`, row d the intercept (d + 1 rows
- * must be there). `units` may be NULL. SINGULAR when S cannot be inverted. */
+ * 0..d-1 the features and row d the intercept (d + 1 rows must be there). `units` may be NULL. SINGULAR when S cannot be inverted. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
                                                    const struct tremolo_debiased *evidence,
-                                                   const struct tremolo_units *units,
-                                                   bool intercept, double level);
+                                                   const struct tremolo_units *units, double level);
 
 /* What is not identified of all `count` rows of one tremolo_infer(), which share the
  * number of devices needed, as one sentence in `text` (always terminated): empty when

@@ -28,7 +28,7 @@ static void fit_samples(struct tremolo_coefficient *rows, double *beta, double *
     const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
     struct tremolo_debiased *evidence = debias(swarm, round);
     struct tremolo_fit fit;
-    must(tremolo_infer(rows, evidence, units, true, 0.95), "infer");
+    must(tremolo_infer(rows, evidence, units, 0.95), "infer");
     must(tremolo_fit(beta, &fit, evidence, &options), "fit");
     *intercept = fit.intercept;
     tremolo_debias_free(evidence);

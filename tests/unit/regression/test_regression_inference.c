@@ -66,7 +66,7 @@ static void test_estimates_are_the_unbiased_fit(void **state)
     struct tremolo_fit_options options = {TREMOLO_METHOD_UNBIASED, true, 0.0};
     double beta[D];
     assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), TREMOLO_OK);
-    assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.95), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(rows, evidence, NULL, 0.95), TREMOLO_OK);
     for (size_t j = 0; j < D; j++) {
         /* the fit divides by K - 1, inference by K: a relative 1/3000 of the noise */
         assert_true(fabs(rows[j].estimate - beta[j]) < 1e-3 * rows[j].standard_error + 1e-4);
@@ -87,8 +87,8 @@ static void test_own_units_and_combinations(void **state)
     const struct tremolo_units units = {centre, scale, 60.0, 15.0};
     struct tremolo_coefficient scaled[D + 1];
     struct tremolo_coefficient own[D + 1];
-    assert_int_equal(tremolo_infer(scaled, evidence, NULL, true, 0.95), TREMOLO_OK);
-    assert_int_equal(tremolo_infer(own, evidence, &units, true, 0.95), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(scaled, evidence, NULL, 0.95), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(own, evidence, &units, 0.95), TREMOLO_OK);
     double constant = units.response_centre + units.response_scale * scaled[D].estimate;
     for (size_t j = 0; j < D; j++) {
         double slope = units.response_scale / scale[j];
@@ -107,7 +107,7 @@ static void test_hopeless_noise_is_said(void **state)
     (void)state;
     struct tremolo_debiased *evidence = simulate(30.0, 500, 3);
     struct tremolo_coefficient rows[D + 1];
-    assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.95), TREMOLO_OK);
+    assert_int_equal(tremolo_infer(rows, evidence, NULL, 0.95), TREMOLO_OK);
     char text[200];
     const char *const sleep = "sleep";
     for (size_t j = 0; j < D; j++) {
@@ -140,7 +140,7 @@ static void test_devices_needed_are_the_plans(void **state)
                                            .response_variance = 1.0};
         double planned = tremolo_plan_needed(&input);
         assert_true(planned > 1e4 && planned < 1e7);
-        assert_int_equal(tremolo_infer(rows, evidence, NULL, true, 0.9), TREMOLO_OK);
+        assert_int_equal(tremolo_infer(rows, evidence, NULL, 0.9), TREMOLO_OK);
         for (size_t j = 0; j <= D; j++) {
             assert_near(rows[j].devices_needed, planned, 1e-9);
         }
