@@ -36,7 +36,8 @@ static const char starter_text[] =
     "ranges from the middle, and weighs less. Each feature costs everybody precision.\",\n"
     "     \"name\": \"sleep\", \"unit\": \"hours\", \"low\": 5, \"high\": 9},\n"
     "    {\"comment\": \"Or 'kind': 'category' with 'levels': ['wrist', 'ring', 'chest'], the "
-    "first of which is the reference the others are compared with. typical: what you would guess "
+    "first of which is the reference the others are compared with, best the most common one. "
+    "typical: what you would guess "
     "of a person, here one in five; unless given, the middle of the range.\",\n"
     "     \"name\": \"smoker\", \"kind\": \"yes-no\", \"typical\": 0.2}\n"
     "  ],\n"
@@ -78,7 +79,7 @@ static json_t *placeholder(const char *name, enum tremolo_column_look look)
 {
     static const char *const to_name[] = {
         [TREMOLO_LOOKS_WORDS] = "name the levels from common knowledge, never from the data; the "
-                                "first is the reference",
+                                "first is the reference, best the most common one",
         [TREMOLO_LOOKS_CODE] = "looks like a code, which is no amount: name its levels, leave it "
                                "out, or give low and high in their place if it is a number",
         [TREMOLO_LOOKS_NAMES] = "has more different words than a category may have: leave it out",
