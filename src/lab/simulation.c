@@ -14,13 +14,11 @@ bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
            method != TREMOLO_EXPERIMENT_OLS && method != TREMOLO_EXPERIMENT_DP_SGD;
 }
 
-bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation,
-                             const struct tremolo_design *design)
+bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     return experiment->release == TREMOLO_RELEASE_BALLOT &&
-           experiment->method != TREMOLO_EXPERIMENT_OLS &&
-           (experiment->protect_all || design->low != NULL);
+           experiment->method != TREMOLO_EXPERIMENT_OLS;
 }
 
 bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
@@ -193,8 +191,7 @@ static double cut_share(const struct tremolo_simulation_result *result,
                         const struct tremolo_simulation *simulation,
                         const struct tremolo_design *design)
 {
-    bool cut = tremolo_simulation_cuts(simulation, design) ||
-               tremolo_simulation_clamps(simulation, design);
+    bool cut = tremolo_simulation_cuts(simulation) || tremolo_simulation_clamps(simulation, design);
     double beyond = cut ? (double)result->clamped[design->features] : 0.0;
     return result->estimate.release != NULL ? beyond / (double)result->devices : NAN;
 }

@@ -76,8 +76,7 @@ void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                               const struct tremolo_simulation_result *result)
 {
     text[0] = '\0';
-    if (tremolo_simulation_cuts(simulation, design) ||
-        !tremolo_simulation_clamps(simulation, design)) {
+    if (tremolo_simulation_cuts(simulation) || !tremolo_simulation_clamps(simulation, design)) {
         return;
     }
     size_t columns = design->features + 1, chosen[NAMED];
@@ -108,7 +107,7 @@ static json_t *clamped_json(const struct tremolo_simulation *simulation,
                             const struct tremolo_design *design,
                             const struct tremolo_simulation_result *result)
 {
-    bool cuts = tremolo_simulation_cuts(simulation, design);
+    bool cuts = tremolo_simulation_cuts(simulation);
     if (!cuts && !tremolo_simulation_clamps(simulation, design)) {
         return NULL;
     }

@@ -331,6 +331,9 @@ expect "responses that ballots cut are counted: a tenth, by the range taken from
 expect "codes of significance are explained where a row has one" "$(grep -c '^Signif' "$out") $(grep -cE '\] [*.]+$' "$out")" "0 0"
 expect "beside the coefficients, before the prediction, and once" \
     "$(sed -n '/^---$/,/^Prediction/p' "$out" | grep -c 'responses lie beyond') $(grep -c 'responses lie beyond' "$out")" "1 1"
+$tremolo simulate "$dir/known.csv" --response y --epsilon 2 --protect features --test-share 0 --seed 1 >"$out"
+expect "one in the clear is cut as well, and a wider range is free" \
+    "$(tr '\n' ' ' <"$out" | grep -cE ' (39[0-9]|400) of 4000 responses lie beyond the range of y .* costs nothing where it is in the clear')" 1
 for form in json csv html; do
     $tremolo simulate "$dir/known.csv" --response y --epsilon 2 --test-share 0 --seed 1 --reports "$dir/cut" \
         --save "$dir/cut.$form" --force >/dev/null

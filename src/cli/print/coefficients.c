@@ -63,6 +63,7 @@ void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *docum
 {
     double share = member_number(document, "response_cut");
     double devices = member_number(document, "devices");
+    const char *protects = member_text(json_object_get(document, "guarantee"), "protects");
     text[0] = '\0';
     if (strcmp(member_text(document, "release"), "ballot") != 0) {
         return;
@@ -76,10 +77,11 @@ void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *docum
             text, COEFFICIENTS_CAPTION_BYTES,
             "%.0f of %.0f responses lie beyond the range of %s and count as its ends: "
             "coefficients are drawn to zero by about %.2g %%, by more where a feature sets those "
-            "people apart, and no interval knows. A wider range for the response costs devices "
-            "and takes that away.",
+            "people apart, and no interval knows. A wider range for the response %s that away.",
             round(share * devices), devices,
-            member_text(json_object_get(document, "response"), "name"), 100 * share);
+            member_text(json_object_get(document, "response"), "name"), 100 * share,
+            strcmp(protects, "features") == 0 ? "costs nothing where it is in the clear, and takes"
+                                              : "costs devices and takes");
     }
 }
 

@@ -84,8 +84,7 @@ struct tremolo_simulation_result {
 
 /* Do devices cast ballots, which take features beyond their ranges as they are, and cut the
  * response at the ends of its own? */
-bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation,
-                             const struct tremolo_design *design);
+bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation);
 
 /* Do devices scale by the design's public bounds, and clamp what is beyond? */
 bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
