@@ -283,8 +283,11 @@ void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum trem
                                 const char *constant, const struct tremolo_simulation *simulation)
 {
     if (status == TREMOLO_SINGULAR && constant != NULL) {
-        (void)refuse(error, "column '%s' is constant on the training rows, or too large to scale",
-                     constant);
+        (void)refuse(
+            error,
+            "'%s' is the same in all training rows of a split, as a rare answer can be, or "
+            "too large to scale; leave its column out or try another %sseed",
+            constant, simulation->dashes);
     } else if (status == TREMOLO_SINGULAR) {
         (void)refuse(error, "the features depend linearly on one another; leave some out");
     } else if (status == TREMOLO_UNREACHABLE) {

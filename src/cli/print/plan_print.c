@@ -29,7 +29,8 @@ static void print_privacy(const struct plan_options *options,
     if (options->study != NULL) {
         (void)printf("%s\n", tremolo_study_file_terms(options->study)->title);
     }
-    (void)printf("%zu features, %.0f devices, ", request->guess.dimension, request->guess.devices);
+    (void)printf("%zu feature%s, %.0f devices, ", request->guess.dimension,
+                 request->guess.dimension == 1 ? "" : "s", request->guess.devices);
     if (is_ballot(request)) {
         (void)printf("one ballot%s with epsilon = %g, delta = 0\n", each,
                      tremolo_digits_up(request->epsilon, 6));
