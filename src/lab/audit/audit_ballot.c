@@ -116,7 +116,9 @@ static double half_ranges(int32_t raw, const struct tremolo_bounds *range, doubl
     return fmin(fmax(place, -most), most);
 }
 
-/* The sample's point, entry by entry as tremolo_ballot_expand() has them. */
+/* The sample's point, entry by entry as tremolo_ballot_expand() has them. The last is what the wire
+ * format makes of it: 1 less the squares of the others is the same only where g^2 = 10/3 h^2
+ * exactly, and not with g an integer. */
 static void find_point(struct person *person, const struct tremolo_study *study)
 {
     bool with_response = study->response == TREMOLO_RESPONSE_PRIVATE;
@@ -132,20 +134,19 @@ static void find_point(struct person *person, const struct tremolo_study *study)
     if (with_response) {
         u[count - 1] = weight * half_ranges(person->sample.response, &study->response_bounds, 1.0);
     }
-    double whole = 0.0;
     for (unsigned i = 0; i < count; i++) {
         for (unsigned j = i; j < count; j++) {
             double times = i == j ? 1.0 : sqrt(2.0);
             if (with_response && j == count - 1) {
                 times *= i == 0 ? 1.5 : i == j ? 0.5 : 1.0;
             }
-            *point = times * u[i] * u[j] / square;
-            whole += *point * *point;
-            point++;
+            *point++ = times * u[i] * u[j] / square;
         }
     }
     if (with_response) {
-        *point = sqrt(fmax(0.0, 1.0 - whole));
+        double own = u[count - 1] * u[count - 1];
+        double within = 2.0 * square - weight * weight + 0.25 * own;
+        *point = sqrt((weight * weight - own) * within) / square;
     }
 }
 
@@ -187,8 +188,9 @@ static int compare_down(const void *one, const void *two)
     return (a < b) - (a > b);
 }
 
-/* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here:
- * where the last of the first answers and the next are closer than two such steps, their order
+/* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here,
+ * and rounds on the way there: they are off by 0.024 at most, as measured in 350,000 ballots.
+ * Where the last of the first answers and the next are closer than twice that, their order
  * is the device's secret. Which reports are left out for it depends on id and sample alone, so
  * that nothing is biased. */
 static bool is_clear(const double score[ANSWERS], unsigned first)
@@ -196,7 +198,7 @@ static bool is_clear(const double score[ANSWERS], unsigned first)
     double sorted[ANSWERS];
     memcpy(sorted, score, sizeof sorted);
     qsort(sorted, ANSWERS, sizeof *sorted, compare_down);
-    return sorted[first - 1] - sorted[first] > 0.03;
+    return sorted[first - 1] - sorted[first] > 0.05;
 }
 
 /* ---------------------------------------------------------------- counting */
