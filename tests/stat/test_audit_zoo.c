@@ -103,11 +103,15 @@ static struct {
     int32_t noise[TREMOLO_MAX_COORDINATES];
     unsigned noise_log2;
     uint32_t phase;
+    uint32_t phases[TREMOLO_MAX_VECTORS];
+    unsigned phase_count; /* of this report */
     uint32_t reports;
+    uint8_t id[TREMOLO_REPORT_ID_BYTES];
     unsigned rank;
     unsigned refills;
     int failed;
     uint8_t block[256];
+    uint8_t secret[TREMOLO_SECRET_BYTES];
 } memory;
 
 /* ---------------------------------------------------------------- noise */
@@ -141,9 +145,26 @@ static int32_t fresh_noise(struct tremolo_generator *generator, unsigned noise_l
     return noise;
 }
 
+/* Noise is made of the bytes that phases were made of. */
+static void rewind_phases(struct tremolo_generator *generator)
+{
+    unsigned count = 4 * memory.phase_count;
+    uint8_t *end = generator->block + generator->next;
+    if (generator->next < count + TREMOLO_SEED_BYTES) {
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        end[(int)i - (int)count] = (uint8_t)(memory.phases[i / 4] >> (24 - 8 * (i % 4)));
+    }
+    generator->next = (uint16_t)(generator->next - count);
+}
+
 static int32_t zoo_noise_draw(struct tremolo_generator *generator, unsigned noise_log2)
 {
     unsigned place = memory.draws++;
+    if (is("noise of the phases' bytes") && place == 0) {
+        rewind_phases(generator);
+    }
     if ((is("one draw for all") && place > 0) || (is("pairs share a draw") && place % 2 != 0)) {
         return memory.drawn;
     }
@@ -157,6 +178,10 @@ static uint32_t zoo_generator_word(struct tremolo_generator *generator)
     if (is("phases zero")) {
         return 0;
     }
+    if (is("phases of two vectors for all") && memory.phase_count >= 2) {
+        return memory.phases[memory.phase_count++ & 1];
+    }
+    memory.phases[memory.phase_count++ % TREMOLO_MAX_VECTORS] = word;
     if (is("phases shared") && memory.phase != 0) {
         return memory.phase;
     }
@@ -177,6 +202,9 @@ void tremolo_generator_refill(struct tremolo_generator *generator)
         generator->state[13] = 0;
         generator->state[14] = 0;
     }
+    if (is("sample numbers not in the nonce")) {
+        generator->state[13] &= UINT32_C(0xffff0000);
+    }
     sound_generator_refill(generator);
     if (is("the generator repeats itself") && memory.refills++ > 0) {
         memcpy(generator->block, memory.block, sizeof memory.block);
@@ -191,6 +219,15 @@ static enum tremolo_status zoo_generator_seed(struct tremolo_generator *generato
     enum tremolo_status status;
     if (is("entropy not hedged")) {
         return tremolo_generator_seed(generator, platform, one, one);
+    }
+    if (is("half of the secret used")) {
+        uint8_t half[TREMOLO_SEED_BYTES] = {0};
+        memcpy(half, other, sizeof half / 2);
+        return tremolo_generator_seed(generator, platform, one, half);
+    }
+    if (is("study not in the seed")) {
+        static const uint8_t none[TREMOLO_SEED_BYTES];
+        return tremolo_generator_seed(generator, platform, none, other);
     }
     status = tremolo_generator_seed(generator, platform, one, other);
     if (is("no health test") && status == TREMOLO_NO_ENTROPY &&
@@ -295,6 +332,8 @@ static void break_noise(struct tremolo_work *work, unsigned count)
         } else if (is("three signs make one") && i == 2) {
             bool minus = (work->noise[0] < 0) != (work->noise[1] < 0);
             *noise = minus == (*noise < 0) ? *noise : -1 - *noise;
+        } else if (is("less noise after seven reports") && work->slot.sequence >= 7) {
+            *noise /= 4;
         } else if (is("less noise in later rounds") && work->round->number > 0) {
             *noise = (int32_t)(*noise * 0.97);
         } else if (is("rounded toward the sample")) {
@@ -324,6 +363,7 @@ static size_t zoo_report_encode(struct tremolo_work *work)
         break_noise(work, tremolo_study_coordinates(work->study));
         memory.draws = 0;
         memory.phase = 0;
+        memory.phase_count = 0;
         memory.refills = 0;
     }
     if (is("ids repeat") && work->id[0] < 8) {
@@ -345,10 +385,55 @@ static size_t zoo_report_encode(struct tremolo_work *work)
 
 /* ---------------------------------------------------------------- ballots */
 
+/* A report's id is public, and so is all that can be computed from it. */
+static void draw_from_directions(struct tremolo_work *work)
+{
+    seed_directions(&work->generator, work->study->id, work->id);
+    begin_block(&work->generator, 0);
+    work->generator.next = sizeof work->generator.block;
+    tremolo_ballot_draw(work);
+}
+
+/* 40 bits and a poor generator make 16 bytes. */
+static void shorten_id(uint8_t *id)
+{
+    uint64_t state = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        state = state << 8 | id[i];
+    }
+    for (unsigned i = 0; i < TREMOLO_REPORT_ID_BYTES; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        id[i] = (uint8_t)(state >> 56);
+    }
+}
+
 static void zoo_ballot_draw(struct tremolo_work *work)
 {
-    tremolo_ballot_draw(work);
     unsigned first = work->study->rank_first;
+    if (is("rank drawn from the directions")) {
+        draw_from_directions(work);
+        return;
+    }
+    if (is("rank of an eight-bit law")) {
+        struct tremolo_study coarse = *work->study;
+        const struct tremolo_study *study = work->study;
+        coarse.rank_top &= UINT32_C(0xff000000);
+        work->study = &coarse;
+        tremolo_ballot_draw(work);
+        work->study = study;
+        return;
+    }
+    tremolo_ballot_draw(work);
+    if (is("ids of forty bits")) {
+        shorten_id(work->id);
+    } else if (is("the best answer after seven ballots") && work->slot.sequence >= 7) {
+        work->rank = 0;
+    } else if (is("an id again after seven ballots") && work->slot.sequence == 7) {
+        memcpy(work->id, memory.id, sizeof memory.id);
+    }
+    if (work->slot.sequence == 3) {
+        memcpy(memory.id, work->id, sizeof memory.id);
+    }
     if ((is("rank often early") && work->id[15] < 64) ||
         (is("rank 5% too often early") && work->id[14] < 13)) {
         work->rank %= first;
@@ -405,12 +490,37 @@ static enum tremolo_status zoo_ledger_commit(struct tremolo_work *work, uint32_t
     if (is("nothing stored")) {
         return TREMOLO_OK;
     }
+    if (is("the secret kept")) {
+        memcpy(work->id + TREMOLO_REPORT_ID_BYTES, memory.secret, TREMOLO_SECRET_BYTES);
+    } else if (is("the id as the secret")) {
+        memcpy(work->id + TREMOLO_REPORT_ID_BYTES, work->id, TREMOLO_REPORT_ID_BYTES);
+    } else if (is("later rounds are free") && work->round->number > 1) {
+        charge = 0;
+    }
     if (is("a retry is free")) {
         charge = memory.failed ? 0 : charge;
     }
     enum tremolo_status status = tremolo_ledger_commit(work, charge, length);
     memory.failed = status != TREMOLO_OK;
     return is("storage errors ignored") ? TREMOLO_OK : status;
+}
+
+/* Of a ledger that was read. */
+static void break_totals(struct tremolo_work *work, unsigned release)
+{
+    if (is("a full ledger makes room") && work->entry == TREMOLO_MAX_STUDIES) {
+        work->entry = 0;
+        work->slot.spent = work->slot.sequence = work->slot.key = 0;
+        work->slot.length = 0;
+    } else if (is("one budget for the other") && work->study != NULL &&
+               work->left[release] < work->left[1 - release]) {
+        work->left[release] = work->left[1 - release];
+    } else if (is("the budget's sum wraps") && work->study != NULL) {
+        uint32_t spent = work->budget[release] - work->left[release];
+        uint32_t sum = spent + tremolo_study_charge(work->study);
+        work->left[release] = sum <= work->budget[release] ? UINT32_MAX : 0;
+    }
+    memcpy(memory.secret, work->slot.report + work->slot.length, sizeof memory.secret);
 }
 
 static enum tremolo_status zoo_ledger_find(struct tremolo_work *work, const uint8_t *study_tag,
@@ -420,6 +530,9 @@ static enum tremolo_status zoo_ledger_find(struct tremolo_work *work, const uint
     if (is("a budget for each study") && status == TREMOLO_OK &&
         work->entry != TREMOLO_MAX_STUDIES) {
         work->left[release] = work->budget[release] - work->slot.spent;
+    }
+    if (status == TREMOLO_OK) {
+        break_totals(work, release);
     }
     return status;
 }
@@ -453,6 +566,23 @@ static int write_first(void *context, unsigned slot, const uint8_t *bytes, size_
     return slot % 2 == 0 ? real_platform->write(context, slot, bytes, length) : 0;
 }
 
+static int read_or_empty(void *context, unsigned slot, uint8_t *bytes, size_t length)
+{
+    if (real_platform->read(context, slot, bytes, length) != 0) {
+        memset(bytes, 0, length);
+    }
+    return 0;
+}
+
+static int seven_bit_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    int failed = real_platform->entropy(context, bytes, length);
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] &= 0x7f;
+    }
+    return failed;
+}
+
 static int short_entropy(void *context, uint8_t *bytes, size_t length)
 {
     (void)same_entropy(context, bytes, length);
@@ -469,11 +599,18 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     real_platform = platform;
     broken.entropy = is("the same entropy always") ? same_entropy
                      : is("two bytes of entropy")  ? short_entropy
+                     : is("entropy of seven bits") ? seven_bit_entropy
                                                    : platform->entropy;
+    if (is("the counter not looked at")) {
+        broken.counter = NULL;
+        broken.advance = NULL;
+    }
     broken.write = is("one slot for two") ? write_first : platform->write;
     enum tremolo_status status =
         sound_device_report(work, report, length, study, round, sample, &broken);
     if (is("memory not wiped")) {
+        work->value[0] = sample->features[0];
+    } else if (is("memory not wiped after a failure") && status == TREMOLO_STORAGE_FAILED) {
         work->value[0] = sample->features[0];
     }
     /* An early return that saves half of what the time of a report varies by. */
@@ -492,7 +629,14 @@ enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
     for (unsigned i = 0; i < 2 * platform->studies && is("enrolled twice"); i++) {
         (void)platform->write(platform->context, i, (const uint8_t *)&empty, sizeof empty);
     }
-    return sound_device_enrol(work, platform, budget, epsilon);
+    struct tremolo_platform broken = *platform;
+    real_platform = platform;
+    if (is("storage that fails taken for new")) {
+        broken.read = read_or_empty;
+    } else if (is("a budget rounded up") && epsilon < UINT32_MAX - 65535) {
+        epsilon += 65535;
+    }
+    return sound_device_enrol(work, &broken, budget, epsilon);
 }
 
 struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
@@ -554,7 +698,7 @@ static struct animal animals[] = {
     {"no health test", "entropy.hedged", "repeat after 16", 0},
     {"3% less variance", "noise.scale", "noise is 0.98", 0},
     {"phases of eight bits", "modulation.phase", "multiple by 256", 0},
-    {"noise of the round before goes on", "noise.rounds", "correlation 0.2", 0},
+    {"noise of the round before goes on", "noise.rounds", "noise of the one 1 before it", 0},
     {"three signs make one", "noise.report", "0, 1 and 2 multiply to plus", 0},
     {"less noise in later rounds", "noise.scale", "noise is 0.97", 0},
     {"one report in a hundred bare", "noise.report", "next to no noise", 0},
@@ -572,6 +716,22 @@ static struct animal animals[] = {
     {"rounds that passed come again", "ledger.repeat", "a round that has passed", 0},
     {"one slot for two", "ledger.storage", "not stored in both slots", 0},
     {"time tells the sample", "timing", "takes longer for a", 0},
+    {"noise of the phases' bytes", "modulation.phase", "goes along with the size of noise", 0},
+    {"phases of two vectors for all", "modulation.vectors", "share phase", 0},
+    {"less noise after seven reports", "noise.scale", NULL, 0},
+    {"entropy of seven bits", "entropy", "bit 7 of byte", 0},
+    {"half of the secret used", "entropy.hedged", "with another secret in its ledger", 0},
+    {"study not in the seed", "entropy.hedged", "in another study", 0},
+    {"sample numbers not in the nonce", "entropy.hedged", "in another sample", 0},
+    {"the secret kept", "entropy.hedged", "secret as it was", 0},
+    {"the id as the secret", "entropy.hedged", "a part of the ledger's secret", 0},
+    {"a full ledger makes room", "ledger.budget", "a third study", 0},
+    {"one budget for the other", "ledger.budget", "13 reports leave on a budget for 12", 0},
+    {"the budget's sum wraps", "ledger.budget", "reports leave on a budget for 1", 0},
+    {"later rounds are free", "ledger.budget", "reports leave on a budget for", 0},
+    {"the counter not looked at", "ledger.storage", "against the platform's counter", 0},
+    {"storage that fails taken for new", "ledger.budget", "cannot be read is enrolled again", 0},
+    {"memory not wiped after a failure", "bytes.wiped", "not wiped", 0},
     {"charge rounded down", "claim.charge", "is charged", 0},
     {"half is charged", "ledger.charge", "from the budget", 0},
     {"budget forgotten", "ledger.budget", NULL, 0},
@@ -604,6 +764,13 @@ static struct animal animals[] = {
     {"the same entropy always", "entropy", NULL, 1},
     {"charge rounded down", "claim.charge", "its epsilon", 1},
     {"length tells the sample", "bytes.length", NULL, 1},
+    {"rank drawn from the directions", "rank.drawn", "answers do not stand at the rank", 1},
+    {"rank of an eight-bit law", "rank.drawn", "answers do not stand at the rank", 1},
+    {"ids of forty bits", "rank.drawn", "the ids of", 1},
+    {"the best answer after seven ballots", "rank.law", NULL, 1},
+    {"an id again after seven ballots", "ids.repeated", "came before", 1},
+    {"a budget rounded up", "ledger.budget", "to spend", 1},
+    {"one budget for the other", "ledger.budget", "13 reports leave on a budget for 12", 1},
 };
 enum { ANIMALS = sizeof animals / sizeof *animals };
 
@@ -633,7 +800,7 @@ static unsigned pairs_to_see(void)
         const char *fault;
         unsigned pairs;
     } needed[] = {
-        {"a coordinate bare once in a thousand", 50000},
+        {"a coordinate bare once in a thousand", 100000},
         {"rank 5% too often early", 25000},
         {"rank a little of a person's own", 12000},
         {"two zeros", 8000},
@@ -642,6 +809,10 @@ static unsigned pairs_to_see(void)
         {"tails clamped", 2500},
         {"noise of the round before goes on", 2500},
         {"less noise in later rounds", 2500},
+        {"the best answer after seven ballots", 8000},
+        {"noise of the phases' bytes", 6000},
+        {"an id again after seven ballots", 2500},
+        {"noise grows with the sample", 2500},
         {"every 16th report repeats noise", 2500},
         {"rank unlike the ballot before", 5000},
         {"rank often early", 2500},

@@ -13,7 +13,8 @@
  *   sample      for each of many samples;
  *   ids         rank and id do not depend on each other;
  *   others      nor do ranks of ballots of one device, or of devices in turn;
- *   directions  the core expands what it sent as the wire format says. */
+ *   directions  the core expands what it sent as the wire format says;
+ *   drawn       id and rank are what the wire format draws from the entropy that was given. */
 #include "audit_parts.h"
 
 #include <math.h>
@@ -25,58 +26,15 @@ enum {
     SIGNS = TREMOLO_BALLOT_SIGNS,
     BLOCK = 1 << SIGNS,
     ENTRIES_MAX = (TREMOLO_AUDIT_DIMENSION_MAX + 2) * (TREMOLO_AUDIT_DIMENSION_MAX + 3) / 2 + 1,
-    RELEASES = 4, /* of a device: two rounds of two samples */
+    RELEASES = 4,       /* of a device: half in one round, half in the next */
+    LONG_RELEASES = 64, /* of each LONG_EVERYth pair of devices */
+    LONG_EVERY = 64,
     RANDOM_PAIRS = 4,
     FIXED_PAIRS = 3,
     LAGS = 8,
 };
 
 /* ---------------------------------------------------------------- directions */
-
-static uint32_t rotate(uint32_t word, unsigned by)
-{
-    return word << by | word >> (32 - by);
-}
-
-static void quarter(uint32_t *x, unsigned a, unsigned b, unsigned c, unsigned d)
-{
-    x[a] += x[b];
-    x[d] = rotate(x[d] ^ x[a], 16);
-    x[c] += x[d];
-    x[b] = rotate(x[b] ^ x[c], 12);
-    x[a] += x[b];
-    x[d] = rotate(x[d] ^ x[a], 8);
-    x[c] += x[d];
-    x[b] = rotate(x[b] ^ x[c], 7);
-}
-
-/* RFC 8439's block function with any even number of rounds. */
-static void chacha(uint32_t out[16], const uint32_t key[8], const uint32_t last[4], unsigned rounds)
-{
-    uint32_t start[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
-    memcpy(start + 4, key, 8 * sizeof *key);
-    memcpy(start + 12, last, 4 * sizeof *last);
-    memcpy(out, start, sizeof start);
-    for (unsigned i = 0; i < rounds; i += 2) {
-        for (unsigned k = 0; k < 4; k++) {
-            quarter(out, k, 4 + k, 8 + k, 12 + k);
-        }
-        for (unsigned k = 0; k < 4; k++) {
-            quarter(out, k, 4 + (k + 1) % 4, 8 + (k + 2) % 4, 12 + (k + 3) % 4);
-        }
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        out[i] += start[i];
-    }
-}
-
-static void load_words(uint32_t *words, const uint8_t *bytes, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++, bytes += 4) {
-        words[i] = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                   (uint32_t)bytes[3] << 24;
-    }
-}
 
 /* The five directions of one block, one after the other. */
 static void expand(int8_t *entry, unsigned entries, const uint32_t key[8], unsigned block)
@@ -85,7 +43,7 @@ static void expand(int8_t *entry, unsigned entries, const uint32_t key[8], unsig
     uint32_t words[16];
     for (unsigned i = 0; i < SIGNS * entries; i++) {
         if (i % 16 == 0) {
-            chacha(words, key, last, 8);
+            audit_chacha(words, key, last, 8);
             last[0]++;
         }
         entry[i] = (int8_t)(__builtin_popcount(words[i % 16]) - 16);
@@ -188,16 +146,19 @@ static int compare_down(const void *one, const void *two)
     return (a < b) - (a > b);
 }
 
+static void sort_down(double sorted[ANSWERS], const double score[ANSWERS])
+{
+    memcpy(sorted, score, ANSWERS * sizeof *sorted);
+    qsort(sorted, ANSWERS, sizeof *sorted, compare_down);
+}
+
 /* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here,
  * and rounds on the way there: they are off by 0.024 at most, as measured in 350,000 ballots.
  * Where the last of the first answers and the next are closer than twice that, their order
  * is the device's secret. Which reports are left out for it depends on id and sample alone, so
  * that nothing is biased. */
-static bool is_clear(const double score[ANSWERS], unsigned first)
+static bool is_clear(const double sorted[ANSWERS], unsigned first)
 {
-    double sorted[ANSWERS];
-    memcpy(sorted, score, sizeof sorted);
-    qsort(sorted, ANSWERS, sizeof *sorted, compare_down);
     return sorted[first - 1] - sorted[first] > 0.05;
 }
 
@@ -217,7 +178,9 @@ struct ballots {
     unsigned count;
     uint64_t rank[ANSWERS];
     uint64_t clear;
-    uint64_t wrong; /* answers that the core expands in another way */
+    uint64_t wrong;     /* answers that the core expands in another way */
+    uint64_t other_ids; /* than those that were to be drawn */
+    uint64_t other_ranks;
     uint64_t reports;
     bool frozen; /* directions were the same for two ids */
     int8_t first_row[ENTRIES_MAX];
@@ -319,13 +282,22 @@ static void add_lags(struct ballots *ballots, double early, double place, unsign
     }
 }
 
+/* The score of the answer must be, but for rounding, that which stands at the rank drawn. */
+static void compare_draw(struct ballots *ballots, const struct audit_draw *draw, const uint8_t *id,
+                         double score, const double sorted[ANSWERS])
+{
+    ballots->other_ids += memcmp(draw->id, id, sizeof draw->id) != 0;
+    ballots->other_ranks += fabs(score - sorted[draw->rank]) > 0.1;
+}
+
 static bool count_report(struct ballots *ballots, struct pair *pair, unsigned number,
-                         const struct tremolo_report *report)
+                         const struct tremolo_report *report, const struct audit_draw *draw)
 {
     struct audit *audit = ballots->audit;
     struct person *person = &pair->person[number];
     int8_t entry[8 * SIGNS * ENTRIES_MAX];
     double score[2][ANSWERS];
+    double sorted[ANSWERS];
     uint32_t study_key[8];
     uint32_t id[4];
     uint32_t key[16];
@@ -334,19 +306,20 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     if (!audit_goes_on(audit, tremolo_report_answer(&answer, report, &ballots->study))) {
         return false;
     }
-    load_words(study_key, ballots->study.id, 8);
-    load_words(id, report->id, 4);
-    chacha(key, study_key, id, 20);
+    audit_load_words(study_key, ballots->study.id, 8);
+    audit_load_words(id, report->id, 4);
+    audit_chacha(key, study_key, id, 20);
     for (unsigned block = 0; block < 8; block++) {
         expand(entry + (size_t)block * SIGNS * ballots->entries, ballots->entries, key, block);
     }
     find_scores(score[0], pair->person[0].point, entry, ballots->entries);
     find_scores(score[1], pair->person[1].point, entry, ballots->entries);
+    sort_down(sorted, score[number]);
     const unsigned ranks[2] = {rank_of(score[0], answer), rank_of(score[1], answer)};
     unsigned rank = ranks[number];
     double top = audit->plan->law.top / 0x1p32;
     bool early = rank < first;
-    bool clear = is_clear(score[number], first);
+    bool clear = is_clear(sorted, first);
     double within = early ? (rank + 0.5) / first : (rank - first + 0.5) / (ANSWERS - first);
     double early_score = clear ? ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top)) : 0.0;
     double place_score = sqrt(12.0) * (within - 0.5);
@@ -358,22 +331,40 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     ballots->rank[rank] += clear;
     ballots->clear += clear;
     add_lags(ballots, early_score, place_score, audit->device.number);
+    compare_draw(ballots, draw, report->id, score[number][answer], sorted);
     const double tells[AUDIT_TELLS] = {early_score,      place_score,      number == 0 ? 1.0 : -1.0,
                                        person->point[1], person->point[0], 0.0};
     return audit_ids_add(&ballots->ids, audit, report->id, tells) &&
            audit_goes_on(audit, check_row(ballots, report, entry, answer));
 }
 
-static void one_device(struct ballots *ballots, struct pair *pair, unsigned number)
+static void one_device(struct ballots *ballots, struct pair *pair, unsigned number,
+                       unsigned releases)
 {
-    bool good = audit_enrol(ballots->audit, UINT32_MAX, UINT32_MAX);
-    for (unsigned k = 0; k < RELEASES && good; k++) {
+    struct audit *audit = ballots->audit;
+    bool good = audit_enrol(audit, UINT32_MAX, UINT32_MAX);
+    for (unsigned k = 0; k < releases && good; k++) {
         struct tremolo_report report;
-        const struct tremolo_round round = {NULL, (uint16_t)(k / 2)};
-        good = audit_report(ballots->audit, &report, &ballots->study, &round,
-                            &pair->person[number].sample, k % 2) &&
-               count_report(ballots, pair, number, &report);
+        const struct tremolo_round round = {NULL, (uint16_t)(2 * k / releases)};
+        const unsigned sample = k % (releases / 2);
+        const struct audit_before before = audit_before(&audit->device);
+        good = audit_report(audit, &report, &ballots->study, &round, &pair->person[number].sample,
+                            sample);
+        if (good) {
+            const struct audit_draw draw = audit_draw_of(&before, &audit->device, &ballots->study,
+                                                         (uint32_t)round.number << 16 | sample);
+            good = count_report(ballots, pair, number, &report, &draw);
+        }
     }
+}
+
+/* How many reports the i-th pair of devices makes: what a device does wrong only after a while
+ * shows in some that live longer, as long as a ledger's budget lasts. */
+static unsigned releases_of(const struct ballots *ballots, uint64_t i)
+{
+    double most =
+        floor(floor(UINT32_MAX / 131072.0) * 65536.0 / tremolo_study_charge(&ballots->study) / 2.0);
+    return i % LONG_EVERY == 1 ? 2 * (unsigned)fmin(LONG_RELEASES / 2, most) : RELEASES;
 }
 
 /* ---------------------------------------------------------------- judging */
@@ -534,6 +525,16 @@ static void judge(const struct ballots *ballots)
     audit_note(audit, CHECK_DIRECTIONS, ballots->wrong > 0 ? 0.0 : 1.0, (double)ballots->wrong, 0.0,
                "the directions of %llu of %llu ballots are not the wire format's",
                (unsigned long long)ballots->wrong, (unsigned long long)ballots->reports);
+    audit_note(audit, CHECK_RANK_DRAWN, ballots->other_ids > 0 ? 0.0 : 1.0,
+               (double)ballots->other_ids, 0.0,
+               "the ids of %llu of %llu ballots are not drawn from the entropy as the wire format "
+               "says",
+               (unsigned long long)ballots->other_ids, (unsigned long long)ballots->reports);
+    audit_note(audit, CHECK_RANK_DRAWN, ballots->other_ranks > 0 ? 0.0 : 1.0,
+               (double)ballots->other_ranks, 0.0,
+               "%llu of %llu answers do not stand at the rank that the wire format draws from the "
+               "entropy",
+               (unsigned long long)ballots->other_ranks, (unsigned long long)ballots->reports);
     if (ballots->frozen) {
         result->checks[CHECK_DIRECTIONS].p = 1.0; /* the better name for it */
         audit_note(audit, CHECK_DIRECTIONS, 0.0, 1.0, 0.0,
@@ -563,14 +564,15 @@ void audit_ballot_run(struct audit *audit)
     ballots->audit = audit;
     ballots->study = audit->plan->study;
     ballots->study.rounds = 2;
-    ballots->study.samples = 2;
+    ballots->study.samples = LONG_RELEASES / 2;
     ballots->entries = tremolo_ballot_entries(&ballots->study);
     uint64_t devices = make_pairs(ballots) ? audit->plan->pairs / RELEASES : 0;
     for (uint64_t i = 0; i < devices && audit->status == TREMOLO_OK; i++) {
         struct pair *pair = &ballots->pair[i % 2 == 0 ? 0 : i / 2 % ballots->count];
-        one_device(ballots, pair, 0);
+        unsigned releases = releases_of(ballots, i);
+        one_device(ballots, pair, 0, releases);
         if (audit->status == TREMOLO_OK) {
-            one_device(ballots, pair, 1);
+            one_device(ballots, pair, 1, releases);
         }
         audit->status = tremolo_progress_add(audit->progress, RELEASES, audit->status);
     }

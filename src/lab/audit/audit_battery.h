@@ -42,6 +42,8 @@ struct product {
     double tilt, spread;    /* of a size with it, and with its square */
     double truth;           /* k_i k_j */
     double moment, moment2; /* of r_i r_j - k_i k_j, and of its square */
+    double turned[2];       /* of wave i times the sine of its angle with j's score and size; */
+    double turned2[2];      /* of their squares */
 };
 
 struct lag {

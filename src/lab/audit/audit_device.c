@@ -8,13 +8,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* Seeds only: the device's own generator makes everything else of them. */
-static int give_entropy(void *context, uint8_t *bytes, size_t length)
+static int draw_entropy(struct audit_device *device, uint8_t *bytes, size_t length)
 {
-    struct audit_device *device = context;
-    if (device->without_entropy) {
-        return -1;
-    }
     size_t start = device->entropy_bytes;
     device->entropy_bytes += length;
     if (!device->seeded) {
@@ -29,16 +24,29 @@ static int give_entropy(void *context, uint8_t *bytes, size_t length)
         bytes[i] = bytes[i - device->period];
     }
     device->random = device->period > 0 ? device->random : random;
-    if (device->flipped - start < length) {
-        bytes[device->flipped - start] ^= 0x10;
+    if (device->flipped / 8 - start < length) {
+        bytes[device->flipped / 8 - start] ^= (uint8_t)(1u << device->flipped % 8);
     }
+    return 0;
+}
+
+/* Seeds only: the device's own generator makes everything else of them. */
+static int give_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    struct audit_device *device = context;
+    if (device->without_entropy || draw_entropy(device, bytes, length) != 0) {
+        return -1;
+    }
+    memcpy(device->entropy, bytes,
+           length < sizeof device->entropy ? length : sizeof device->entropy);
     return 0;
 }
 
 static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
-    if (slot >= 2 * device->studies || length > sizeof device->slots[0]) {
+    if (slot >= 2 * device->studies || length > sizeof device->slots[0] ||
+        device->without_reading) {
         return -1;
     }
     memcpy(bytes, &device->slots[slot], length);
@@ -56,6 +64,20 @@ static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t
     return 0;
 }
 
+static int read_counter(void *context, uint32_t *value)
+{
+    const struct audit_device *device = context;
+    *value = device->counter;
+    return 0;
+}
+
+static int advance_counter(void *context, uint32_t value)
+{
+    struct audit_device *device = context;
+    device->counter = value;
+    return 0;
+}
+
 struct tremolo_platform audit_platform(struct audit *audit)
 {
     return (struct tremolo_platform){
@@ -63,6 +85,8 @@ struct tremolo_platform audit_platform(struct audit *audit)
         .entropy = give_entropy,
         .read = read_slot,
         .write = write_slot,
+        .counter = audit->device.counted ? read_counter : NULL,
+        .advance = audit->device.counted ? advance_counter : NULL,
         .studies = audit->device.studies,
     };
 }
@@ -73,10 +97,17 @@ static bool is_zero(const void *object, size_t length)
     return length <= sizeof zeros && memcmp(object, zeros, length) == 0;
 }
 
+void audit_expect_wiped(struct audit *audit)
+{
+    audit_expect(audit, CHECK_WIPED, is_zero(&audit->work, sizeof audit->work),
+                 "the working memory is not wiped after a report");
+}
+
 bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon)
 {
     const struct tremolo_platform platform = audit_platform(audit);
     memset(audit->device.slots, 0, sizeof audit->device.slots);
+    audit->device.counter = 0;
     audit->device.number++;
     return audit_goes_on(audit, tremolo_device_enrol(&audit->work, &platform, budget, epsilon));
 }
@@ -90,8 +121,7 @@ bool audit_report(struct audit *audit, struct tremolo_report *report,
     size_t length = sizeof audit->bytes;
     enum tremolo_status status =
         tremolo_device_report(&audit->work, audit->bytes, &length, study, round, &given, &platform);
-    audit_expect(audit, CHECK_WIPED, is_zero(&audit->work, sizeof audit->work),
-                 "the working memory is not wiped after a report");
+    audit_expect_wiped(audit);
     if (status == TREMOLO_OK) {
         bool first = audit->length_of != study;
         audit->length = first ? length : audit->length;

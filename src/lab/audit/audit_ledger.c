@@ -2,12 +2,12 @@
  *
  * Nothing here is left to chance: each expectation is part of the device's contract, and one
  * exception is a finding. */
-#include "audit_parts.h"
+#include "audit_life.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, ENTROPY_BYTES_MAX = 96 };
+enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, DRAINED = 64 };
 
 /* ---------------------------------------------------------------- charges */
 
@@ -83,96 +83,8 @@ static void check_charges(struct audit *audit)
 
 /* ---------------------------------------------------------------- one device's ledger */
 
-struct life {
-    struct audit *audit;
-    struct tremolo_study study;
-    struct audit_sample sample;
-    int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION];
-    const uint8_t *mac_key; /* NULL: none */
-    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-    size_t length;
-};
-
-static struct tremolo_round round_of(const struct life *life, unsigned number)
-{
-    return (struct tremolo_round){life->study.vectors > 0 ? life->vectors : NULL, (uint16_t)number};
-}
-
-/* Report number `release`, straight from the core: refusals are what is looked for. */
-static enum tremolo_status ask(struct life *life, unsigned release)
-{
-    struct audit *audit = life->audit;
-    struct tremolo_platform platform = audit_platform(audit);
-    const struct tremolo_round round = round_of(life, release);
-    const struct tremolo_sample sample = {life->sample.features, life->sample.response, 0};
-    platform.mac_key = life->mac_key;
-    memset(life->bytes, 0xff, sizeof life->bytes);
-    life->length = sizeof life->bytes;
-    return tremolo_device_report(&audit->work, life->bytes, &life->length, &life->study, &round,
-                                 &sample, &platform);
-}
-
-/* The same where nothing may refuse it. */
-static bool make(struct life *life, unsigned release)
-{
-    return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, release));
-}
-
-static bool is_wiped(const struct life *life)
-{
-    for (size_t i = 0; i < sizeof life->bytes; i++) {
-        if (life->bytes[i] != 0) {
-            return false;
-        }
-    }
-    return life->length == 0;
-}
-
-/* Nothing leaves, for this reason or, with TREMOLO_OK, for whichever. */
-static bool refuses(struct life *life, unsigned release, enum tremolo_status reason)
-{
-    enum tremolo_status status = ask(life, release);
-    return status != TREMOLO_OK && (reason == TREMOLO_OK || status == reason) && is_wiped(life);
-}
-
-static double left(struct life *life)
-{
-    struct audit *audit = life->audit;
-    const struct tremolo_platform platform = audit_platform(audit);
-    uint32_t value = 0;
-    enum tremolo_status status = life->study.release == TREMOLO_RELEASE_BALLOT
-                                     ? tremolo_device_epsilon(&audit->work, &value, &platform)
-                                     : tremolo_device_budget(&audit->work, &value, &platform);
-    return status == TREMOLO_OK ? value : -1.0;
-}
-
-/* A budget of this many charges, rounded up to what the ledger counts in. */
-static bool enrol(struct life *life, double charges)
-{
-    double budget = charges * tremolo_study_charge(&life->study);
-    if (life->study.release == TREMOLO_RELEASE_BALLOT) {
-        return audit_enrol(life->audit, 0, (uint32_t)(ceil(budget / 65536.0) * 65536.0));
-    }
-    return audit_enrol(life->audit, (uint32_t)budget, 0);
-}
-
-/* Several charges, if a ledger can hold them. */
-static double room(const struct life *life)
-{
-    return fmin(3.5, (double)UINT32_MAX / tremolo_study_charge(&life->study));
-}
-
-static void place_all(struct life *life, double place)
-{
-    double places[AUDIT_COORDINATES_MAX + 1];
-    for (unsigned i = 0; i <= life->study.dimension; i++) {
-        places[i] = place;
-    }
-    audit_sample_at(&life->sample, &life->study, places);
-}
-
 /* What reports took from the budget, and how many charges that ought to be. */
-static void expect_spent(struct life *life, double spent, double charges, const char *who)
+static void expect_spent(struct audit_life *life, double spent, double charges, const char *who)
 {
     double charge = charges * tremolo_study_charge(&life->study);
     audit_note(life->audit, CHECK_LEDGER_CHARGE, spent == charge ? 1.0 : 0.0, spent, charge,
@@ -180,32 +92,33 @@ static void expect_spent(struct life *life, double spent, double charges, const 
                charges > 1.0 ? "their" : "its", charge);
 }
 
-static void check_spending(struct life *life)
+static void check_spending(struct audit_life *life)
 {
     struct audit *audit = life->audit;
     double charge = tremolo_study_charge(&life->study);
-    bool enrolled = enrol(life, room(life));
-    double before = left(life);
-    if (!enrolled || !make(life, 0)) {
+    bool enrolled = audit_enrol_for(life, audit_room(life));
+    double before = audit_left(life);
+    if (!enrolled || !audit_make(life, 0)) {
         return;
     }
-    double after = left(life);
+    double after = audit_left(life);
     expect_spent(life, before - after, 1.0, "a report");
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     size_t length = life->length;
     memcpy(first, life->bytes, sizeof first);
-    place_all(life, -0.5);
-    bool same = ask(life, 0) == TREMOLO_OK && life->length == length &&
+    audit_place_all(life, -0.5);
+    bool same = audit_ask(life, 0) == TREMOLO_OK && life->length == length &&
                 memcmp(first, life->bytes, length) == 0;
-    bool charged = left(life) != after;
+    bool charged = audit_left(life) != after;
     audit_note(audit, CHECK_LEDGER_REPEAT, same && !charged ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
                "asked again, the device %s",
                same ? "charges again" : "makes another report of the same round and sample");
     /* The next release is charged as the first was, and then the first is gone. */
-    enum tremolo_status next = ask(life, 1);
-    double twice = next == TREMOLO_OK ? before - left(life) : 2.0 * charge;
+    enum tremolo_status next = audit_ask(life, 1);
+    double twice = next == TREMOLO_OK ? before - audit_left(life) : 2.0 * charge;
     expect_spent(life, twice, 2.0, "two reports");
-    audit_expect(audit, CHECK_LEDGER_REPEAT, next != TREMOLO_OK || refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_REPEAT,
+                 next != TREMOLO_OK || audit_refuses(life, 0, TREMOLO_OK),
                  "a round that has passed is reported again");
     if (next != TREMOLO_BUDGET_EXHAUSTED) { /* one is all that some ledgers hold */
         (void)audit_goes_on(audit, next);
@@ -213,32 +126,36 @@ static void check_spending(struct life *life)
 }
 
 /* Two studies share one budget. */
-static void check_shared(struct life *life)
+static void check_shared(struct audit_life *life)
 {
     struct audit *audit = life->audit;
     const struct tremolo_study study = life->study;
     audit->device.studies = 2;
-    bool enrolled = enrol(life, room(life));
-    double before = left(life);
+    bool enrolled = audit_enrol_for(life, audit_room(life));
+    double before = audit_left(life);
     if (enrolled && before >= 2.0 * tremolo_study_charge(&study)) {
-        (void)make(life, 0);
+        (void)audit_make(life, 0);
         life->study.id[0] ^= 1;
-        (void)make(life, 0);
-        expect_spent(life, before - left(life), 2.0, "two studies together");
+        (void)audit_make(life, 0);
+        expect_spent(life, before - audit_left(life), 2.0, "two studies together");
+        life->study.id[0] ^= 2;
+        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 0, TREMOLO_LEDGER_FULL),
+                     "a third study finds a place in a ledger for two, and what one of them took "
+                     "is forgotten");
     }
     life->study = study;
     audit->device.studies = 1;
 }
 
 /* After one report with a budget for one, and at once without any. */
-static void check_budget(struct life *life)
+static void check_budget(struct audit_life *life)
 {
     struct audit *audit = life->audit;
-    if (!enrol(life, 1.0) || !make(life, 0)) {
+    if (!audit_enrol_for(life, 1.0) || !audit_make(life, 0)) {
         return;
     }
-    if (left(life) < tremolo_study_charge(&life->study)) {
-        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 1, TREMOLO_BUDGET_EXHAUSTED),
+    if (audit_left(life) < tremolo_study_charge(&life->study)) {
+        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 1, TREMOLO_BUDGET_EXHAUSTED),
                      "a second report leaves on a budget for one");
     }
     const struct tremolo_platform platform = audit_platform(audit);
@@ -247,170 +164,200 @@ static void check_budget(struct life *life)
                      TREMOLO_LEDGER_EXISTS,
                  "a device that is enrolled again has a new budget");
     if (audit_enrol(audit, 0, 0)) {
-        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 0, TREMOLO_BUDGET_EXHAUSTED),
+        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 0, TREMOLO_BUDGET_EXHAUSTED),
                      "a report leaves without any budget");
     }
 }
 
+/* A study whose releases cost so much that the sum of two does not fit the ledger's numbers. */
+static struct tremolo_study dear_study(const struct tremolo_study *study)
+{
+    struct tremolo_study dear = *study;
+    dear.noise_log2 = 24;
+    dear.wire_shift = 13;
+    dear.wire_bits = 16;
+    dear.unit = 1u << 20;
+    dear.clip = 13u << 23;
+    dear.keep = TREMOLO_KEEP_ONE;
+    dear.distance = 0;
+    dear.rank_first = 1;
+    dear.rank_top = UINT32_MAX - 140400;
+    return dear;
+}
+
+/* Report until the device refuses: no more leave than the budget has charges, though there be
+ * plenty for the other kind of release. */
+static void drain(struct audit_life *life, uint32_t budget)
+{
+    struct audit *audit = life->audit;
+    bool ballot = life->study.release == TREMOLO_RELEASE_BALLOT;
+    double charge = tremolo_study_charge(&life->study);
+    unsigned made = 0;
+    life->study.rounds = DRAINED;
+    if (!audit_enrol(audit, ballot ? UINT32_MAX : budget, ballot ? budget : UINT32_MAX)) {
+        return;
+    }
+    double before = audit_left(life);
+    audit_note(audit, CHECK_LEDGER_BUDGET, before <= budget ? 1.0 : 0.0, before, budget,
+               "a device enrolled with %.0f / 2^24 has %.0f / 2^24 to spend", (double)budget,
+               before);
+    while (made < DRAINED && audit_ask(life, made) == TREMOLO_OK) {
+        made++;
+    }
+    audit_note(audit, CHECK_LEDGER_BUDGET, made * charge <= budget ? 1.0 : 0.0, made,
+               floor(budget / charge), "%u reports leave on a budget for %.0f", made,
+               floor(budget / charge));
+}
+
+static void check_drained(struct audit_life *life)
+{
+    const struct tremolo_study study = life->study;
+    drain(life, (uint32_t)fmin(12.7 * tremolo_study_charge(&study), UINT32_MAX));
+    life->study = dear_study(&study);
+    if (tremolo_study_check(&life->study) == TREMOLO_OK) {
+        drain(life, UINT32_MAX);
+    }
+    life->study = study;
+}
+
+/* What cannot be read is neither empty nor new. */
+static void check_reading(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    const struct tremolo_platform platform = audit_platform(audit);
+    (void)audit_enrol_for(life, 1.0);
+    audit->device.without_reading = true;
+    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+                 "a report leaves although the ledger cannot be read");
+    audit_expect(audit, CHECK_LEDGER_BUDGET,
+                 tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) !=
+                     TREMOLO_OK,
+                 "a device whose ledger cannot be read is enrolled again");
+    audit->device.without_reading = false;
+}
+
+/* An older copy of the whole storage is older than the counter. */
+static void check_counter(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct tremolo_slot stored[4];
+    audit->device.counted = true;
+    if (audit_enrol_for(life, audit_room(life))) {
+        memcpy(stored, audit->device.slots, sizeof stored);
+        (void)audit_make(life, 0);
+        memcpy(audit->device.slots, stored, sizeof stored);
+        audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+                     "an older copy of the ledger is taken, against the platform's counter");
+    }
+    audit->device.counted = false;
+}
+
+/* One changed byte, in both slots, gives nothing back. */
+static void check_damage(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct tremolo_slot *slot = audit->device.slots;
+    struct tremolo_slot stored[4];
+    if (!audit_enrol_for(life, audit_room(life)) || !audit_make(life, 0)) {
+        return;
+    }
+    double after = audit_left(life);
+    memcpy(stored, slot, sizeof stored);
+    size_t bytes = offsetof(struct tremolo_slot, report) + slot->length;
+    for (size_t k = 0; k < bytes; k++) {
+        bool forgotten = false;
+        for (unsigned flip = 1; flip < 256; flip *= 2) {
+            ((uint8_t *)&slot[0])[k] ^= (uint8_t)flip;
+            ((uint8_t *)&slot[1])[k] ^= (uint8_t)flip;
+            forgotten |= audit_left(life) > after;
+            memcpy(slot, stored, sizeof stored);
+        }
+        audit_note(audit, CHECK_LEDGER_STORAGE, forgotten ? 0.0 : 1.0, (double)k, 0.0,
+                   "byte %zu of both slots, damaged, takes a charge back", k);
+    }
+}
+
 /* The ledger is what the storage holds, and bytes leave only once they are in it. */
-static void check_storage(struct life *life)
+static void check_storage(struct audit_life *life)
 {
     struct audit *audit = life->audit;
     struct audit_device *device = &audit->device;
     struct tremolo_slot stored[4];
     struct tremolo_slot now[4];
-    (void)enrol(life, room(life));
-    double before = left(life);
+    (void)audit_enrol_for(life, audit_room(life));
+    double before = audit_left(life);
     memcpy(stored, device->slots, sizeof stored);
     device->without_storage = true;
-    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
                  "a report leaves although nothing could be stored");
     device->without_storage = false;
     memcpy(device->slots, stored, sizeof stored);
-    (void)make(life, 0);
+    (void)audit_make(life, 0);
     bool both = device->slots[0].check != stored[0].check &&
                 device->slots[0].check == device->slots[1].check;
     audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
                "a charge is not stored in both slots");
     memcpy(now, device->slots, sizeof now);
-    double after = left(life);
+    double after = audit_left(life);
     memcpy(device->slots, stored, sizeof stored);
-    bool reads = left(life) == before;
+    bool reads = audit_left(life) == before;
     memcpy(device->slots, now, sizeof now);
-    reads = reads && left(life) == after && after < before;
+    reads = reads && audit_left(life) == after && after < before;
     audit_note(audit, CHECK_LEDGER_STORAGE, reads ? 1.0 : 0.0, after, before,
                "what is left of the budget is not what the storage says");
     device->slots[0] = stored[0];
-    bool forgotten = left(life) > after;
+    bool forgotten = audit_left(life) > after;
     device->slots[0] = now[0];
     device->slots[1] = stored[1];
-    forgotten |= left(life) > after;
+    forgotten |= audit_left(life) > after;
     audit_expect(audit, CHECK_LEDGER_STORAGE, !forgotten,
                  "an older copy of one slot takes a charge back");
     memset(device->slots, 0x5a, sizeof device->slots);
-    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
                  "a report leaves although the ledger is unreadable");
-}
-
-/* ---------------------------------------------------------------- entropy */
-
-/* The bytes of a fresh device's report under a seed, one of its entropy bytes changed. */
-static void report_under(struct life *life, uint64_t seed, size_t flipped)
-{
-    struct audit_device *device = &life->audit->device;
-    device->random = tremolo_random_from(seed, 1);
-    device->entropy_bytes = 0;
-    device->flipped = flipped;
-    (void)enrol(life, 1.0);
-    size_t enrolled = device->entropy_bytes;
-    (void)make(life, 0);
-    device->flipped = SIZE_MAX;
-    size_t drawn = device->entropy_bytes - enrolled;
-    audit_note(life->audit, CHECK_ENTROPY, drawn >= TREMOLO_SEED_BYTES ? 1.0 : 0.0, (double)drawn,
-               TREMOLO_SEED_BYTES, "a report takes %zu bytes of entropy, not %d", drawn,
-               TREMOLO_SEED_BYTES);
-}
-
-static void check_entropy(struct life *life)
-{
-    struct audit *audit = life->audit;
-    struct audit_device *device = &audit->device;
-    const struct audit_device kept = *device;
-    uint64_t seed = tremolo_random_bits(&audit->random);
-    uint8_t first[TREMOLO_MAX_REPORT_BYTES];
-    device->seeded = true;
-    report_under(life, seed, SIZE_MAX);
-    size_t entropy = device->entropy_bytes;
-    memcpy(first, life->bytes, sizeof first);
-    if (audit->status == TREMOLO_OK) {
-        report_under(life, seed, SIZE_MAX);
-        audit_expect(audit, CHECK_ENTROPY, memcmp(first, life->bytes, sizeof first) == 0,
-                     "the same entropy gives other bytes: there is another source of chance");
-    }
-    for (size_t k = 0; k < entropy && k < ENTROPY_BYTES_MAX && audit->status == TREMOLO_OK; k++) {
-        report_under(life, seed, k);
-        bool other = memcmp(first, life->bytes, sizeof first) != 0;
-        audit_note(audit, CHECK_ENTROPY, other ? 1.0 : 0.0, (double)k, 0.0,
-                   "byte %zu of the entropy changes nothing in a report", k);
-    }
-    if (audit->status == TREMOLO_OK) {
-        (void)enrol(life, 1.0);
-        device->without_entropy = true;
-        audit_expect(audit, CHECK_ENTROPY, refuses(life, 0, TREMOLO_OK),
-                     "a report leaves without entropy");
-        device->without_entropy = false;
-    }
-    device->random = kept.random;
-    device->seeded = kept.seeded;
-}
-
-/* A round's report under a source that repeats itself has chance of its own: another id than
- * `seen`, which becomes its id. To refuse is fine, too. */
-static void check_another(struct life *life, unsigned release,
-                          uint8_t seen[TREMOLO_REPORT_ID_BYTES], const char *when)
-{
-    struct tremolo_report report;
-    if (ask(life, release) == TREMOLO_OK &&
-        tremolo_report_decode(&report, life->bytes, life->length) == TREMOLO_OK) {
-        audit_expect(life->audit, CHECK_HEDGED,
-                     memcmp(report.id, seen, TREMOLO_REPORT_ID_BYTES) != 0,
-                     "a source of entropy that repeats itself repeats a report's chance, %s", when);
-        memcpy(seen, report.id, TREMOLO_REPORT_ID_BYTES);
-    }
-}
-
-/* The same entropy at every call, in every round, and after a snapshot was restored. */
-static void check_repeating(struct life *life)
-{
-    struct audit *audit = life->audit;
-    struct audit_device *device = &audit->device;
-    const struct audit_device kept = *device;
-    uint8_t seen[TREMOLO_REPORT_ID_BYTES] = {0};
-    struct tremolo_slot stored[4];
-    device->seeded = true;
-    device->period = TREMOLO_SEED_BYTES;
-    (void)enrol(life, room(life));
-    memcpy(stored, device->slots, sizeof stored);
-    check_another(life, 0, seen, "in the first round");
-    check_another(life, 1, seen, "in the next round");
-    memcpy(device->slots, stored, sizeof stored);
-    check_another(life, 2, seen, "in a restored device");
-    memcpy(device->slots, stored, sizeof stored);
-    check_another(life, 3, seen, "in a device restored again");
-    for (device->period = 16; device->period > 0; device->period /= 2) {
-        memcpy(device->slots, stored, sizeof stored);
-        audit_expect(audit, CHECK_HEDGED, ask(life, 3) != TREMOLO_OK,
-                     "a report leaves although its 32 bytes of entropy repeat after %u",
-                     device->period);
-    }
-    device->random = kept.random;
-    device->seeded = kept.seeded;
 }
 
 /* ---------------------------------------------------------------- bytes */
 
-static void check_mac(struct life *life)
+/* Does the report's MAC hold under a key that differs in one byte? */
+static bool other_key_holds(const struct audit_life *life, const struct tremolo_report *report,
+                            const uint8_t *key)
 {
-    static const uint8_t key[2][TREMOLO_MAC_KEY_BYTES] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3}};
+    bool holds = false;
+    for (unsigned k = 0; k < TREMOLO_MAC_KEY_BYTES; k++) {
+        uint8_t other[TREMOLO_MAC_KEY_BYTES];
+        memcpy(other, key, sizeof other);
+        other[k] ^= 1;
+        holds |= tremolo_report_verify(report, life->bytes, &life->study, other) == TREMOLO_OK;
+    }
+    return holds;
+}
+
+static void check_mac(struct audit_life *life)
+{
+    static const uint8_t key[TREMOLO_MAC_KEY_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct audit *audit = life->audit;
     struct tremolo_report report;
-    life->mac_key = key[0];
-    bool made = enrol(life, 1.0) && make(life, 0) &&
+    life->mac_key = key;
+    bool made = audit_enrol_for(life, 1.0) && audit_make(life, 0) &&
                 audit_goes_on(audit, tremolo_report_decode(&report, life->bytes, life->length));
     life->mac_key = NULL;
     if (!made) {
         return;
     }
     bool holds = report.mac != NULL &&
-                 tremolo_report_verify(&report, life->bytes, &life->study, key[0]) == TREMOLO_OK;
-    bool other = report.mac == NULL ||
-                 tremolo_report_verify(&report, life->bytes, &life->study, key[1]) == TREMOLO_OK;
-    size_t place = (size_t)(report.coordinates - life->bytes);
-    life->bytes[place] ^= 1;
-    bool changed = report.mac == NULL ||
-                   tremolo_report_verify(&report, life->bytes, &life->study, key[0]) == TREMOLO_OK;
-    audit_note(audit, CHECK_MAC, holds && !other && !changed ? 1.0 : 0.0, holds ? 1.0 : 0.0, 1.0,
-               "%s",
+                 tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK;
+    size_t unnoticed = 0;
+    for (size_t k = 0; k < life->length && holds;
+         k++) { /* a decoder refuses another head of the MAC */
+        life->bytes[k] ^= 1;
+        unnoticed += tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK &&
+                     life->bytes + k + 1 != report.mac;
+        life->bytes[k] ^= 1;
+    }
+    bool other = holds && other_key_holds(life, &report, key);
+    audit_note(audit, CHECK_MAC, holds && !other && unnoticed == 0 ? 1.0 : 0.0, holds ? 1.0 : 0.0,
+               1.0, "%s",
                !holds  ? "the MAC of a report does not hold"
                : other ? "another key's MAC holds"
                        : "the MAC holds although a byte was changed");
@@ -418,7 +365,7 @@ static void check_mac(struct life *life)
 
 /* Samples all over the range, a public response among them: each is sent as the study says,
  * and all reports have one length. */
-static void check_bytes(struct life *life, unsigned response)
+static void check_bytes(struct audit_life *life, unsigned response)
 {
     struct audit *audit = life->audit;
     const struct tremolo_study own = life->study;
@@ -437,10 +384,10 @@ static void check_bytes(struct life *life, unsigned response)
         struct tremolo_report report = {0};
         double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
         double inside = is_public ? fmin(fmax(place, -1.0), 1.0) : 0.0; /* half ranges */
-        const struct tremolo_round round = round_of(life, 0);
-        place_all(life, place);
-        bool made =
-            enrol(life, 1.0) && audit_report(audit, &report, study, &round, &life->sample, 0);
+        const struct tremolo_round round = audit_round_of(life, 0);
+        audit_place_all(life, place);
+        bool made = audit_enrol_for(life, 1.0) &&
+                    audit_report(audit, &report, study, &round, &life->sample, 0);
         double sent = report.response / (double)TREMOLO_RESPONSE_MAX;
         bool wrong = made && ((report.has_response != 0) != is_public ||
                               (is_public && fabs(sent - inside) * TREMOLO_RESPONSE_MAX > slack));
@@ -451,7 +398,7 @@ static void check_bytes(struct life *life, unsigned response)
     life->study = own;
 }
 
-static void check_responses(struct life *life)
+static void check_responses(struct audit_life *life)
 {
     check_bytes(life, TREMOLO_RESPONSE_PUBLIC);
     if (life->audit->status == TREMOLO_OK) {
@@ -461,16 +408,17 @@ static void check_responses(struct life *life)
 
 void audit_ledger_run(struct audit *audit)
 {
-    static void (*const checks[])(struct life *) = {check_spending, check_shared,   check_budget,
-                                                    check_storage,  check_entropy,  check_repeating,
-                                                    check_mac,      check_responses};
-    struct life life = {.audit = audit, .study = audit->plan->study};
+    static void (*const checks[])(struct audit_life *) = {
+        check_spending,    check_shared,  check_budget,   check_drained,
+        check_storage,     check_reading, check_counter,  check_damage,
+        audit_entropy_run, check_mac,     check_responses};
+    struct audit_life life = {.audit = audit, .study = audit->plan->study};
     life.study.rounds = RELEASES;
     life.study.samples = 1;
     for (unsigned j = 0; j < life.study.vectors; j++) {
         life.vectors[j * life.study.dimension + j] = TREMOLO_VECTOR_ONE;
     }
-    place_all(&life, 0.5);
+    audit_place_all(&life, 0.5);
     check_charges(audit);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && audit->status == TREMOLO_OK; i++) {
         checks[i](&life);

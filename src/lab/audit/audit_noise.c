@@ -179,6 +179,27 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
     }
 }
 
+/* Given the sample, a wave is a cosine of even law. Should noise have been made of the same bytes
+ * as its phase, noise goes along with half of the turn, and the wave times the sine of the
+ * sample's angle with noise. */
+static void add_turned(struct audit_battery *battery, const struct audit_view *view,
+                       const double *score, const double *size)
+{
+    const struct audit_scene *scene = battery->scene;
+    double turn = 2.0 * M_PI * scene->study.frequency / 0x1p40 / scene->keep;
+    for (unsigned i = 0; i < scene->m && scene->waves; i++) {
+        double wave = score[i] * sin(turn * (view->seen[i] - view->along[i]));
+        for (unsigned j = scene->m; j < scene->n; j++) {
+            struct product *product = &battery->product[i * scene->n + j];
+            const double sum[2] = {wave * score[j], wave * size[j]};
+            for (unsigned k = 0; k < 2; k++) {
+                product->turned[k] += sum[k];
+                product->turned2[k] += sum[k] * sum[k];
+            }
+        }
+    }
+}
+
 static void add_family(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -245,6 +266,7 @@ bool audit_battery_add(struct audit_battery *battery, const struct audit_view *v
     add_grid(battery, view);
     add_family(battery, view);
     add_waves(battery, view);
+    add_turned(battery, view, score, size);
     audit_whole_add(battery, view, score);
     battery->count++;
     const double tells[AUDIT_TELLS] = {score[0], score[n - 1], sum / sqrt(n),

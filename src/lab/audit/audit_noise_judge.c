@@ -323,6 +323,26 @@ static void judge_waves(const struct audit_battery *battery)
     }
 }
 
+/* A sum of even terms over the root of its squares has no heavier tails than a normal. */
+static void judge_turned(const struct audit_battery *battery)
+{
+    const struct audit_scene *scene = battery->scene;
+    for (unsigned i = 0; i < scene->m && scene->waves; i++) {
+        for (unsigned j = scene->m; j < scene->n; j++) {
+            const struct product *product = &battery->product[i * scene->n + j];
+            for (unsigned k = 0; k < 2; k++) {
+                char name[NAME_BYTES];
+                double z = product->turned[k] / sqrt(fmax(product->turned2[k], 1e-300));
+                audit_note(battery->audit, CHECK_PHASE, audit_p_normal(z), z / sqrt(battery->count),
+                           0.0,
+                           "the phase of vector %u goes along with %s of %s: correlation %.3f (%s)",
+                           i, k == 0 ? "noise" : "the size of noise", name_of(name, battery, j),
+                           z / sqrt(battery->count), scene->name);
+            }
+        }
+    }
+}
+
 static void judge_families(const struct audit_battery *battery)
 {
     static const char *const names[FAMILIES] = {
@@ -424,6 +444,7 @@ void audit_battery_judge(const struct audit_battery *battery)
     judge_grid(battery);
     judge_families(battery);
     judge_waves(battery);
+    judge_turned(battery);
     audit_whole_judge(battery);
     audit_ids_judge(&battery->ids, battery->audit, tells);
     if (battery->count >= skew_reports_min) {

@@ -47,6 +47,7 @@
     X(NOISE_TAILS, "noise.tails", "noise has Gaussian tails")                                      \
     X(NOISE_SHAPE, "noise.shape", "noise is Gaussian within")                                      \
     X(DIRECTIONS, "ballot.directions", "directions are the wire format's, of each id")             \
+    X(RANK_DRAWN, "rank.drawn", "id and rank are what the wire format draws from the entropy")     \
     X(RANK_LAW, "rank.law", "ranks of the answers have their law")                                 \
     X(RANK_SAMPLE, "rank.sample", "ranks have one law for all samples")                            \
     X(RANK_IDS, "rank.ids", "ranks do not depend on the report's id")                              \
@@ -74,8 +75,12 @@ struct audit_device {
     unsigned
         period; /* the source repeats itself after so many bytes, at every call; 0: it does not */
     bool without_storage;
-    size_t entropy_bytes; /* given so far */
-    size_t flipped;       /* place of the entropy byte that is changed; SIZE_MAX: none */
+    bool without_reading;
+    bool counted; /* it has a monotonic counter: */
+    uint32_t counter;
+    size_t entropy_bytes; /* given so far, and the last of them: */
+    uint8_t entropy[TREMOLO_SEED_BYTES];
+    size_t flipped;       /* the bit of the entropy that is changed; SIZE_MAX: none */
     unsigned long number; /* of devices enrolled so far */
 };
 
@@ -153,6 +158,7 @@ struct audit_sample {
 /* From here on a false answer means that the run has failed. */
 bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
 struct tremolo_platform audit_platform(struct audit *audit);
+void audit_expect_wiped(struct audit *audit);
 
 /* One report of the enrolled device, decoded; audit->bytes hold it. Lengths are compared, and a
  * refusal, or what cannot be read, is noted. */
@@ -168,7 +174,10 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
 /* ---- scenes of noisy samples (audit_noise.c, audit_noise_judge.c) */
 
 /* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
- * themselves, or one that is turned at random. */
+ * themselves, one that is turned at random, or the axes from the last on, so that the first
+ * noise that is drawn is not on a vector. */
+enum audit_frame_kind { AUDIT_AXES, AUDIT_TURNED, AUDIT_AXES_FROM_LAST, AUDIT_FRAMES };
+
 struct audit_frame {
     const struct audit_scene *scene;
     const char *name;
@@ -190,7 +199,7 @@ struct audit_scene {
     double keep;      /* 1 - alpha */
     double amplitude; /* of a vector's wave */
     bool waves;       /* they are larger than the noise */
-    struct audit_frame frame[2];
+    struct audit_frame frame[AUDIT_FRAMES];
     double table_end; /* law of a modulated direction: ends, and distribution within them */
     double *table;    /* cumulative, then logarithm of the density */
 };
@@ -255,6 +264,28 @@ bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id
                    const double tells[AUDIT_TELLS]);
 void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
                      const struct audit_tell *tells);
+
+/* ---- what a ballot was to draw (audit_draws.c) */
+
+/* RFC 8439's block function with any even number of rounds, and little-endian words. */
+void audit_chacha(uint32_t out[16], const uint32_t key[8], const uint32_t last[4], unsigned rounds);
+void audit_load_words(uint32_t *words, const uint8_t *bytes, unsigned count);
+
+/* Of the first entry of a device's ledger, before it makes a report. */
+struct audit_before {
+    uint8_t secret[TREMOLO_SECRET_BYTES];
+    uint32_t sequence;
+};
+struct audit_before audit_before(const struct audit_device *device);
+
+/* After it. `key` is round * 65536 + sample. */
+struct audit_draw {
+    uint8_t id[TREMOLO_REPORT_ID_BYTES];
+    unsigned rank;
+};
+struct audit_draw audit_draw_of(const struct audit_before *before,
+                                const struct audit_device *device,
+                                const struct tremolo_study *study, uint32_t key);
 
 /* ---- parts of a run */
 

@@ -18,15 +18,19 @@ enum {
     UNIT = 1 << 23,
     CLIP = UNIT / 4 * 3, /* axes end beyond the ball */
     RELEASES = 4,        /* of a device */
+    LONG_RELEASES = 64,  /* of each LONG_EVERYth: some faults wait a while */
+    LONG_EVERY = 128,
     REPORTS_MAX = 12000, /* of a frame: enough for all that is looked for here */
     APART_TRIES = 100,
     WIDE = 40, /* features: the generator fills its buffer several times a report */
     WIDE_REPORTS_MAX = 1500,
+    WIDE_VECTORS = 6,
+    WIDE_WAVES_MAX = 6000, /* what phases and noise share is small */
     FINE_NOISE_LOG2 =
         10, /* on the finest grid, with samples in the middle, a report is the noise */
     FINE_UNIT = 1 << 14,
     FINE_REPORTS_MAX = 8000,
-    BARE_REPORTS_MAX = 50000, /* a value that is bare once in a thousand is bare 50 times */
+    BARE_REPORTS_MAX = 100000, /* a value that is bare once in a thousand is bare 100 times */
 };
 
 /* The study with too little noise. Its claim is nothing to go by. */
@@ -40,7 +44,7 @@ static struct tremolo_study magnify(const struct tremolo_study *study, bool modu
     large.clip = CLIP;
     large.distance = 1;
     large.keep = study->keep == TREMOLO_KEEP_ONE ? TREMOLO_KEEP_ONE / 4 * 3 : study->keep;
-    large.rounds = RELEASES;
+    large.rounds = LONG_RELEASES;
     large.samples = 1;
     large.vectors = modulated ? study->vectors : 0;
     large.amplitude = modulated ? 256u << NOISE_LOG2 : 0;
@@ -95,6 +99,8 @@ static void run_frame(const struct audit_frame *frame, unsigned families, unsign
     struct audit_view view;
     struct audit_sample sample;
     struct audit_battery *battery = audit_battery_new(frame);
+    unsigned release = 0;
+    unsigned releases = 0; /* of this device */
     for (unsigned k = 0; k < most && k < audit->plan->pairs && audit->status == TREMOLO_OK; k++) {
         double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
         unsigned family = (unsigned)(tremolo_random_bits(&audit->random) % families);
@@ -103,8 +109,12 @@ static void run_frame(const struct audit_frame *frame, unsigned families, unsign
             place[scene->n] = 2.0 * tremolo_random_uniform(&audit->random) - 1.0;
         }
         audit_sample_at(&sample, &scene->study, place);
-        if ((k % RELEASES != 0 || audit_enrol(audit, UINT32_MAX, UINT32_MAX)) &&
-            audit_look(&view, frame, &sample, k % RELEASES)) {
+        if (release == releases && audit_enrol(audit, UINT32_MAX, UINT32_MAX)) {
+            releases = audit->device.number % LONG_EVERY == 0 ? LONG_RELEASES : RELEASES;
+            release = 0;
+        }
+        if (audit->status == TREMOLO_OK && audit_look(&view, frame, &sample, release)) {
+            release++;
             view.family = family;
             (void)audit_battery_add(battery, &view);
         }
@@ -173,6 +183,7 @@ static const struct glass {
     {"the finest grid, all samples", .fine = true, .families = FAMILIES,
      .reports = BARE_REPORTS_MAX},
     {"40 features", .wide = true, .families = FAMILIES, .reports = WIDE_REPORTS_MAX},
+    {"40 features, modulated", true, .wide = true, .families = FAMILIES, .reports = WIDE_WAVES_MAX},
     {"the finest grid", .fine = true, .wide = true, .families = 1, .reports = FINE_REPORTS_MAX,
      .pairs = FINE_REPORTS_MAX},
 };
@@ -188,6 +199,8 @@ static void look_through(struct audit *audit, const struct glass *glass)
     if (glass->wide) {
         study.bounds = bounds;
         study.dimension = WIDE;
+        study.vectors = glass->modulated ? WIDE_VECTORS : 0;
+        study.frequency *= 6; /* a sample of so many features is short along each vector */
     }
     if (glass->fine) {
         study.noise_log2 = FINE_NOISE_LOG2;
@@ -196,9 +209,10 @@ static void look_through(struct audit *audit, const struct glass *glass)
         study.clip = FINE_UNIT;
     }
     if (audit_scene_open(&scene, glass->name, &study, audit)) {
-        unsigned frames = glass->turned ? 2 : 1;
-        for (unsigned f = 0; f < frames && audit->status == TREMOLO_OK; f++) {
-            run_frame(&scene.frame[f], glass->families, glass->reports);
+        run_frame(&scene.frame[glass->wide && glass->modulated ? AUDIT_AXES_FROM_LAST : AUDIT_AXES],
+                  glass->families, glass->reports);
+        if (glass->turned && audit->status == TREMOLO_OK) {
+            run_frame(&scene.frame[AUDIT_TURNED], glass->families, glass->reports);
         }
         if (glass == glasses && audit->status == TREMOLO_OK) {
             try_apart(audit, &scene.frame[0]);

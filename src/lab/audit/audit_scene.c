@@ -45,13 +45,15 @@ static void turn(double *row, unsigned d, unsigned n, struct tremolo_random *ran
 }
 
 static enum tremolo_status open_frame(struct audit_frame *frame, const struct audit_scene *scene,
-                                      bool axes)
+                                      enum audit_frame_kind kind)
 {
+    static const char *const names[AUDIT_FRAMES] = {"along the axes", "turned",
+                                                    "axes from the last on"};
     unsigned n = scene->n;
     *frame = (struct audit_frame){
         .scene = scene,
-        .name = axes ? "along the axes" : "turned",
-        .axes = axes,
+        .name = names[kind],
+        .axes = kind == AUDIT_AXES,
         .row = calloc((size_t)n * n, sizeof *frame->row),
         .vectors =
             scene->m > 0 ? calloc((size_t)scene->m * scene->d, sizeof *frame->vectors) : NULL,
@@ -60,9 +62,10 @@ static enum tremolo_status open_frame(struct audit_frame *frame, const struct au
         return TREMOLO_NO_MEMORY;
     }
     for (unsigned i = 0; i < n; i++) {
-        frame->row[(size_t)i * n + i] = 1.0;
+        bool last = kind == AUDIT_AXES_FROM_LAST && i < scene->d;
+        frame->row[(size_t)i * n + (last ? scene->d - 1 - i : i)] = 1.0;
     }
-    if (!axes) {
+    if (kind == AUDIT_TURNED) {
         turn(frame->row, scene->d, n, &scene->audit->random);
     }
     for (unsigned j = 0; j < scene->m; j++) {
@@ -159,14 +162,16 @@ bool audit_scene_open(struct audit_scene *scene, const char *name,
     audit->length_of = NULL; /* another study's reports may be longer */
     return audit_goes_on(audit, tremolo_study_check(study)) &&
            audit_goes_on(audit, scene->table == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK) &&
-           audit_goes_on(audit, open_frame(&scene->frame[0], scene, true)) &&
-           audit_goes_on(audit, open_frame(&scene->frame[1], scene, false)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_AXES], scene, AUDIT_AXES)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_TURNED], scene, AUDIT_TURNED)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_AXES_FROM_LAST], scene,
+                                           AUDIT_AXES_FROM_LAST)) &&
            audit_goes_on(audit, scene->m > 0 ? fill_table(scene) : TREMOLO_OK);
 }
 
 void audit_scene_close(struct audit_scene *scene)
 {
-    for (unsigned f = 0; f < 2; f++) {
+    for (unsigned f = 0; f < AUDIT_FRAMES; f++) {
         free(scene->frame[f].row);
         free(scene->frame[f].vectors);
     }
