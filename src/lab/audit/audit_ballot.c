@@ -57,7 +57,7 @@ struct person {
     double point[ENTRIES_MAX];
     uint64_t reports; /* whose ranks are clear */
     uint64_t early;
-    double place; /* sum over all reports: where answers stand among the early, or the late */
+    double place; /* sum over these: where answers stand among the early, or the late */
 };
 
 struct pair {
@@ -322,7 +322,7 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     bool clear = is_clear(sorted, first);
     double within = early ? (rank + 0.5) / first : (rank - first + 0.5) / (ANSWERS - first);
     double early_score = clear ? ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top)) : 0.0;
-    double place_score = sqrt(12.0) * (within - 0.5);
+    double place_score = clear ? sqrt(12.0) * (within - 0.5) : 0.0;
     pair->told.above[number] += ranks[0] < first && ranks[1] >= first;
     pair->told.trials[number]++;
     person->place += place_score;
@@ -394,14 +394,17 @@ static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_
 /* What ranks are compared with between samples and between devices: the law, or, where they do
  * not have it, what they have in its place, lest a wrong law pass for a dependence. */
 struct centre {
-    double early;     /* share of answers */
-    double mean[2];   /* of scores: early or not, place among its kind */
-    double spread[2]; /* their variance; 0: all are the same */
+    double early; /* share of answers */
+    double place; /* mean of where they stand among their kind, and its variance */
+    double spread_of_place;
+    double mean[2];   /* the same of scores, which are 0 where ranks are not clear: early or not, */
+    double spread[2]; /* place among its kind; their variance; 0: all are the same */
 };
 
 static struct centre centre_of_law(const struct ballots *ballots)
 {
-    return (struct centre){ballots->audit->plan->law.top / 0x1p32, {0.0, 0.0}, {1.0, 1.0}};
+    return (struct centre){
+        ballots->audit->plan->law.top / 0x1p32, 0.0, 1.0, {0.0, 0.0}, {1.0, 1.0}};
 }
 
 static struct centre centre_seen(const struct ballots *ballots)
@@ -415,6 +418,10 @@ static struct centre centre_seen(const struct ballots *ballots)
         centre.mean[what] = mean;
         centre.spread[what] = spread > constant ? spread : 0.0;
     }
+    double clear = fmax(1.0, (double)ballots->clear);
+    centre.place = ballots->sum[1] / clear;
+    double spread = ballots->square[1] / clear - centre.place * centre.place;
+    centre.spread_of_place = spread > constant ? spread : 0.0;
     return centre;
 }
 
@@ -427,12 +434,11 @@ static bool are_alike(const struct ballots *ballots, const struct centre *seen)
     for (unsigned k = 0; k < 2 * ballots->count; k++) {
         const struct pair *pair = &ballots->pair[k / 2];
         const struct person *person = &pair->person[k % 2];
-        double n = (double)pair->told.trials[k % 2];
-        double clear = (double)person->reports;
-        double early = (double)person->early - clear * seen->early;
-        double place = person->place - n * seen->mean[1];
-        square[0] += early * early / fmax(1e-9, clear * seen->early * (1.0 - seen->early));
-        square[1] += place * place / fmax(1e-9, n * seen->spread[1]);
+        double n = (double)person->reports;
+        double early = (double)person->early - n * seen->early;
+        double place = person->place - n * seen->place;
+        square[0] += early * early / fmax(1e-9, n * seen->early * (1.0 - seen->early));
+        square[1] += place * place / fmax(1e-9, n * seen->spread_of_place);
         people += n > 0.0;
     }
     return people < 2 || (tremolo_chi2_tail(people - 1, 0.0, square[0]) > unlike_p &&
@@ -459,12 +465,12 @@ static void judge_pairs(const struct ballots *ballots, const struct centre *cent
                 early / fmax(n, 1.0), centre->early,
                 "of one sample (%s %u, person %u) %.4g of answers are early, by the law %.4g",
                 pair->kind, pair->index, person, early / fmax(n, 1.0), centre->early);
-            double reports = (double)pair->told.trials[person];
-            double off = pair->person[person].place / fmax(1.0, reports) - centre->mean[1];
-            double place = centre->spread[1] > 0.0 ? off / sqrt(centre->spread[1]) : 0.0;
+            double off = pair->person[person].place / fmax(1.0, n) - centre->place;
+            double spread = centre->spread_of_place;
+            double place = spread > 0.0 ? off / sqrt(spread) : 0.0;
             audit_note(
                 audit, CHECK_RANK_SAMPLE,
-                reports >= 1.0 ? audit_p_normal(place * sqrt(reports)) : AUDIT_TOO_FEW, place, 0.0,
+                n >= 1.0 ? audit_p_normal(place * sqrt(n)) : AUDIT_TOO_FEW, place, 0.0,
                 "of one sample (%s %u, person %u) answers are %s among their kind by %.3g sd",
                 pair->kind, pair->index, person, place < 0.0 ? "too early" : "too late",
                 fabs(place));
