@@ -282,8 +282,7 @@ enum tremolo_status tremolo_release_debias(struct tremolo_debiased **evidence,
     for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
         status = tremolo_moments_bucket(moments, &sums[b], b);
     }
-    return status == TREMOLO_OK ? tremolo_debias_new(evidence, sums, TREMOLO_BUCKETS, release)
-                                : status;
+    return status == TREMOLO_OK ? tremolo_debias_new(evidence, sums, release) : status;
 }
 
 enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,

@@ -27,22 +27,21 @@ static bool release_is_sane(const struct tremolo_sample_release *release)
            release->largest >= 0.0 && isfinite(release->largest);
 }
 
-static struct tremolo_debiased *evidence_new(size_t d, size_t buckets)
+static struct tremolo_debiased *evidence_new(size_t d)
 {
     size_t n = d + 1;
     size_t size = n + n * n + (n + n * n) % 2; /* of a bucket */
     struct tremolo_debiased *made = calloc(1, sizeof *made);
     double *bias, *sums;
-    double *memory = LINEAR_NEW({&bias, n * n}, {&sums, (buckets + 1) * size});
+    double *memory = LINEAR_NEW({&bias, n * n}, {&sums, (TREMOLO_BUCKETS + 1) * size});
     if (made == NULL || memory == NULL) {
         free(made);
         free(memory);
         return NULL;
     }
-    *made = (struct tremolo_debiased){
-        .d = d, .n = n, .buckets = buckets, .memory = memory, .bias = bias};
-    for (size_t b = 0; b <= buckets; b++) {
-        struct bucket *bucket = b < buckets ? &made->bucket[b] : &made->all;
+    *made = (struct tremolo_debiased){.d = d, .n = n, .memory = memory, .bias = bias};
+    for (size_t b = 0; b <= TREMOLO_BUCKETS; b++) {
+        struct bucket *bucket = b < TREMOLO_BUCKETS ? &made->bucket[b] : &made->all;
         bucket->product = sums + b * size;
         bucket->sum = bucket->product + n * n;
     }
@@ -107,7 +106,7 @@ static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
 static void add_up(struct tremolo_debiased *evidence)
 {
     size_t n = evidence->n;
-    for (size_t b = 0; b < evidence->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         evidence->all.count += evidence->bucket[b].count;
         linear_add(evidence->all.sum, 1.0, evidence->bucket[b].sum, n);
         linear_add(evidence->all.product, 1.0, evidence->bucket[b].product, n * n);
@@ -115,15 +114,14 @@ static void add_up(struct tremolo_debiased *evidence)
 }
 
 enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
-                                       const struct tremolo_sums *buckets, size_t count,
+                                       const struct tremolo_sums buckets[TREMOLO_BUCKETS],
                                        const struct tremolo_sample_release *release)
 {
-    if (evidence == NULL || buckets == NULL || release == NULL || count == 0 ||
-        count > TREMOLO_BUCKETS || !release_is_sane(release)) {
+    if (evidence == NULL || buckets == NULL || release == NULL || !release_is_sane(release)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     uint64_t devices = 0;
-    for (size_t b = 0; b < count; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         if (buckets[b].count > 0 && buckets[b].coordinates != release->dimension + 1) {
             return TREMOLO_BAD_DIMENSION;
         }
@@ -132,12 +130,12 @@ enum tremolo_status tremolo_debias_new(struct tremolo_debiased **evidence,
     if (devices < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct tremolo_debiased *made = evidence_new(release->dimension, count);
+    struct tremolo_debiased *made = evidence_new(release->dimension);
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     set_bias(made, release);
-    for (size_t b = 0; b < count; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         if (buckets[b].count > 0) {
             set_bucket(&made->bucket[b], &buckets[b], release);
         }
@@ -162,7 +160,7 @@ double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *ev
                     bool centred, size_t skip)
 {
     size_t n = evidence->n;
-    bool whole = skip >= evidence->buckets;
+    bool whole = skip >= TREMOLO_BUCKETS;
     const struct bucket *all = &evidence->all;
     const struct bucket *without = whole ? NULL : &evidence->bucket[skip];
     double means[TREMOLO_MAX_FEATURES + 1];
@@ -221,11 +219,10 @@ static bool rounds_agree(const struct tremolo_debiased *const *rounds, size_t co
 {
     for (size_t t = 0; t < count; t++) {
         if (rounds[t] == NULL || rounds[t]->d != rounds[0]->d ||
-            rounds[t]->buckets != rounds[0]->buckets ||
             rounds[t]->response_private != rounds[0]->response_private) {
             return false;
         }
-        for (size_t b = 0; b < rounds[0]->buckets; b++) {
+        for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
             if (rounds[t]->bucket[b].count != rounds[0]->bucket[b].count) {
                 return false;
             }
@@ -248,7 +245,7 @@ static void add_round(struct tremolo_debiased *pool, const struct tremolo_debias
     for (size_t i = 0; i < n * n; i++) {
         pool->bias[i] += weight * round->bias[i];
     }
-    for (size_t b = 0; b < pool->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         struct bucket *sums = &pool->bucket[b];
         sums->count = round->bucket[b].count;
         for (size_t i = 0; i < n; i++) {
@@ -267,7 +264,7 @@ static void settle_noise(struct tremolo_debiased *pool, double factor)
     size_t n = pool->n;
     for (size_t i = 0; i < n * n; i++) {
         double lift = (factor - 1.0) * pool->bias[i];
-        for (size_t b = 0; b < pool->buckets; b++) {
+        for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
             pool->bucket[b].product[i] += pool->bucket[b].count * lift;
         }
         pool->bias[i] += lift;
@@ -281,7 +278,7 @@ enum tremolo_status tremolo_debias_pool(struct tremolo_debiased **pooled,
         !rounds_agree(rounds, count)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct tremolo_debiased *pool = evidence_new(rounds[0]->d, rounds[0]->buckets);
+    struct tremolo_debiased *pool = evidence_new(rounds[0]->d);
     if (pool == NULL) {
         return TREMOLO_NO_MEMORY;
     }

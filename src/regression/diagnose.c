@@ -348,8 +348,7 @@ enum tremolo_status tremolo_diagnose(struct tremolo_diagnosis *diagnosis,
     const struct source source = {.evidence = evidence,
                                   .ballots = ballots,
                                   .d = ballots != NULL ? ballots->d : evidence->d,
-                                  .buckets =
-                                      ballots != NULL ? ballots->buckets : evidence->buckets};
+                                  .buckets = ballots != NULL ? ballots->buckets : TREMOLO_BUCKETS};
     enum tremolo_status status = diagnose(diagnosis, &source, beta, fit, units, level);
     if (status != TREMOLO_OK) {
         tremolo_diagnosis_free(diagnosis);

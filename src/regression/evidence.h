@@ -22,7 +22,6 @@ struct bucket {
 struct tremolo_debiased {
     size_t d;
     size_t n;
-    size_t buckets;
     double devices;
     double noise; /* per feature coordinate, scaled units^2 */
     bool response_private;
@@ -33,8 +32,8 @@ struct tremolo_debiased {
     struct bucket all; /* their sum */
 };
 
-/* Raw joint moment (noise included) of all buckets but `skip` (pass `buckets`
- * or more to skip none): about zero, divided by K, or centred, divided by
+/* Raw joint moment (noise included) of all buckets but `skip` (TREMOLO_BUCKETS or
+ * more skips none): about zero, divided by K, or centred, divided by
  * K - 1. `mean` (n, may be NULL) gets the means. Returns K. */
 double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
                     bool centred, size_t skip);

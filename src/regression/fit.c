@@ -210,7 +210,7 @@ enum tremolo_status tremolo_fit_r2_error(double *error, const struct tremolo_deb
     if (raw == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    for (size_t b = 0; b < evidence->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         if (evidence->bucket[b].count > 0.0) {
             share[used] = share_without(raw, evidence, beta, centred, b);
             mean += share[used++];

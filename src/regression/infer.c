@@ -126,7 +126,7 @@ static void sandwich(struct analysis *analysis, const struct system *system)
 static enum tremolo_status leave_out(struct analysis *analysis,
                                      const struct tremolo_debiased *evidence)
 {
-    for (size_t b = 0; b < evidence->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         double count = evidence->bucket[b].count;
         if (!(count > 0.0)) {
             continue;

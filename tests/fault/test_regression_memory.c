@@ -85,8 +85,7 @@ static struct tremolo_sample_release release;
 static enum tremolo_status try_debias(int *touched)
 {
     struct tremolo_debiased *evidence = NULL;
-    enum tremolo_status status =
-        tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release);
+    enum tremolo_status status = tremolo_debias_new(&evidence, fold.view, &release);
     *touched = evidence != NULL;
     tremolo_debias_free(evidence);
     return status;
@@ -129,7 +128,7 @@ static enum tremolo_status silent_round(void *context, size_t round, const doubl
     (void)beta;
     (void)V;
     (void)vectors;
-    return tremolo_debias_new(evidence, fold.view, TREMOLO_BUCKETS, &release);
+    return tremolo_debias_new(evidence, fold.view, &release);
 }
 
 static enum tremolo_status try_iterate(int *touched)
@@ -216,7 +215,7 @@ static void test_every_allocation(void **state)
     skip();
 #endif
     release = make_release();
-    assert_int_equal(tremolo_debias_new(&shared, fold.view, TREMOLO_BUCKETS, &release), TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&shared, fold.view, &release), TREMOLO_OK);
     fail_each(try_debias);
     fail_each(try_fit);
     fail_each(try_infer);

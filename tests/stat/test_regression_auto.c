@@ -85,8 +85,7 @@ static struct means run(const struct setting *setting, uint64_t seed)
         struct tremolo_fit fit;
         double b[FAST_MAX];
         fast_run(&fold, &study, &random);
-        assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
-                         TREMOLO_OK);
+        assert_int_equal(tremolo_debias_new(&evidence, fold.view, &release), TREMOLO_OK);
         struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
         assert_int_equal(tremolo_fit(b, &fit, evidence, &options), TREMOLO_OK);
         means.automatic += population_r2(&study, b) / STUDIES;
@@ -169,8 +168,7 @@ static double private_study(struct tremolo_fit *fit, double noise_sd, struct fas
         row[PRIVATE_FEATURES] = llrint(scale * (y + noise_sd * fast_normal(random)));
         fast_fold_add(&fold, i % TREMOLO_BUCKETS, row);
     }
-    assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, fold.view, &release), TREMOLO_OK);
     assert_int_equal(tremolo_fit(b, fit, evidence, &options), TREMOLO_OK);
     tremolo_debias_free(evidence);
     double residual = even * even / 3.0;

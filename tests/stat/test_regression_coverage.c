@@ -112,8 +112,7 @@ static struct tally run(const struct setting *setting)
             release.noise_variance = 0.0;
         }
         fast_run(&fold, &study, &random);
-        assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
-                         TREMOLO_OK);
+        assert_int_equal(tremolo_debias_new(&evidence, fold.view, &release), TREMOLO_OK);
         assert_int_equal(tremolo_infer(rows, evidence, NULL, 0.95), TREMOLO_OK);
         add_study(&sums, rows, truth, d + 1);
         tremolo_debias_free(evidence);

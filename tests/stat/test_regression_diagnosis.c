@@ -101,7 +101,7 @@ static struct tally of_samples(const struct setting *setting)
         double beta[D];
         release.noise_variance *= setting->broken ? 0.0 : 1.0;
         fast_run(&fold, &study, &random);
-        assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release), 0);
+        assert_int_equal(tremolo_debias_new(&evidence, fold.view, &release), 0);
         assert_int_equal(tremolo_infer(rows, evidence, NULL, 0.95), 0);
         assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), 0);
         assert_int_equal(tremolo_diagnose(&found, evidence, NULL, beta, &fit, NULL, 0.95), 0);

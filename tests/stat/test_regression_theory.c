@@ -215,8 +215,7 @@ static void one_release(double *moments, double *gradient, const struct laborato
         release_one(row, &l->study, &l->round, &sample, random);
         fast_fold_add(&fold, i % TREMOLO_BUCKETS, row);
     }
-    assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &l->release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, fold.view, &l->release), TREMOLO_OK);
     tremolo_debias_moments(S, Z, &yy, evidence, false);
     tremolo_debias_free(evidence);
     for (size_t i = 0; i < D; i++) {

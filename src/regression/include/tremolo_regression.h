@@ -7,7 +7,7 @@
  * data, say so (`ols` on data, the `dp-sgd` baseline).
  *
  *     struct tremolo_debiased *evidence = NULL;
- *     status = tremolo_debias_new(&evidence, sums, TREMOLO_BUCKETS, &release);
+ *     status = tremolo_debias_new(&evidence, sums, &release);
  *     ...
  *     double beta[D];
  *     struct tremolo_fit fit;
@@ -22,7 +22,7 @@
  * struct tremolo_units, usually within [-1, 1] or standardised. "Own" units are
  * the analyst's. Moments and `beta` are scaled unless a function says own.
  *
- * Limits: d in 1..TREMOLO_MAX_FEATURES, at most TREMOLO_BUCKETS buckets.
+ * Limits: d in 1..TREMOLO_MAX_FEATURES, TREMOLO_BUCKETS buckets.
  * Matrices are row-major. Every function is deterministic and may run in
  * several threads on different outputs; objects are not changed by reading.
  * On failure outputs are untouched. */
@@ -77,12 +77,13 @@ struct tremolo_units {
 /* Debiased moments, apart for every bucket. Opaque; owns its memory. */
 struct tremolo_debiased;
 
-/* Debias `count` (1..TREMOLO_BUCKETS) bucket sums of d + 1 coordinates. Buckets
+/* Debias the sums of all buckets, of d + 1 coordinates. Buckets
  * may be empty; fewer than two devices in all are refused (BAD_ARGUMENT). The
  * release's V is copied. Free with tremolo_debias_free (NULL is fine). */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_debias_new(struct tremolo_debiased **evidence, const struct tremolo_sums *buckets,
-                   size_t count, const struct tremolo_sample_release *release);
+tremolo_debias_new(struct tremolo_debiased **evidence,
+                   const struct tremolo_sums buckets[TREMOLO_BUCKETS],
+                   const struct tremolo_sample_release *release);
 void tremolo_debias_free(struct tremolo_debiased *evidence);
 
 uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence);

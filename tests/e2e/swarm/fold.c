@@ -67,7 +67,7 @@ struct tremolo_debiased *debias(struct swarm *swarm, unsigned round)
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         must(tremolo_moments_bucket(swarm->moments[round], &sums[b], b), "bucket");
     }
-    must(tremolo_debias_new(&evidence, sums, TREMOLO_BUCKETS, &release), "debias");
+    must(tremolo_debias_new(&evidence, sums, &release), "debias");
     free(V);
     return evidence;
 }

@@ -70,8 +70,7 @@ static void test_without_noise_methods_are_least_squares(void **state)
         double beta[D];
         struct tremolo_fit fit;
         struct tremolo_fit_options options = {TREMOLO_METHOD_UNBIASED, intercept == 1, 0.0};
-        assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
-                         TREMOLO_OK);
+        assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release), TREMOLO_OK);
         assert_int_equal(tremolo_ols(ols, &constant, NULL, NULL, NULL, shared.X, shared.y, ROWS, D,
                                      intercept == 1),
                          TREMOLO_OK);
@@ -102,8 +101,7 @@ static void test_ridge_is_the_paper_s(void **state)
     struct tremolo_fit fit;
     const double ridge = 0.7;
     struct tremolo_fit_options options = {TREMOLO_METHOD_ONE_SHOT, false, ridge};
-    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release), TREMOLO_OK);
     assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), TREMOLO_OK);
     tremolo_debias_moments(S, Z, NULL, evidence, false);
     for (size_t i = 0; i < D; i++) {
@@ -134,8 +132,7 @@ static void test_known_bias_is_removed(void **state)
     noisy.V = V;
     struct tremolo_debiased *clean = NULL;
     struct tremolo_debiased *debiased = NULL;
-    assert_int_equal(tremolo_debias_new(&clean, shared.fold.view, TREMOLO_BUCKETS, &silent),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&clean, shared.fold.view, &silent), TREMOLO_OK);
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         double count = (double)shared.fold.view[b].count;
         for (size_t i = 0; i < D; i++) {
@@ -145,8 +142,7 @@ static void test_known_bias_is_removed(void **state)
             }
         }
     }
-    assert_int_equal(tremolo_debias_new(&debiased, shared.fold.view, TREMOLO_BUCKETS, &noisy),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&debiased, shared.fold.view, &noisy), TREMOLO_OK);
     double S[2][D * D];
     double Z[2][D];
     double yy[2];
@@ -170,8 +166,7 @@ static void test_pool_of_equals_keeps_the_moments(void **state)
     release.noise_variance = 100.0;
     struct tremolo_debiased *evidence = NULL;
     struct tremolo_debiased *pool = NULL;
-    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release), TREMOLO_OK);
     const struct tremolo_debiased *rounds[4] = {evidence, evidence, evidence, evidence};
     assert_int_equal(tremolo_debias_pool(&pool, rounds, 4), TREMOLO_OK);
     double S[2][D * D];
@@ -211,11 +206,11 @@ static void test_degenerate_input(void **state)
     struct tremolo_sample_release release = silent_release();
     struct tremolo_debiased *evidence = NULL;
     release.keep = 0.0;
-    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
+    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release),
                      TREMOLO_BAD_ARGUMENT);
     release.keep = 1.0;
     release.dimension = D + 1;
-    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
+    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release),
                      TREMOLO_BAD_DIMENSION);
     assert_null(evidence);
     /* a constant feature: unbiased is singular, auto answers */
@@ -228,8 +223,7 @@ static void test_degenerate_input(void **state)
     double beta[D] = {9.0, 9.0, 9.0};
     struct tremolo_fit fit;
     struct tremolo_fit_options options = {TREMOLO_METHOD_UNBIASED, true, 0.0};
-    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, TREMOLO_BUCKETS, &release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release), TREMOLO_OK);
     assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), TREMOLO_SINGULAR);
     assert_true(beta[0] == 9.0);
     options.method = TREMOLO_METHOD_AUTO;
@@ -264,7 +258,7 @@ static enum tremolo_status silent_round(void *context, size_t round, const doubl
         }
     }
     struct tremolo_sample_release release = silent_release();
-    return tremolo_debias_new(evidence, fixture->fold.view, TREMOLO_BUCKETS, &release);
+    return tremolo_debias_new(evidence, fixture->fold.view, &release);
 }
 
 static void test_iteration_reaches_least_squares(void **state)

@@ -52,8 +52,7 @@ static struct tremolo_debiased *simulate(double noise_sd, size_t devices, uint64
     fast_run(&fold, &study, &random);
     struct tremolo_sample_release release = fast_release(&study);
     struct tremolo_debiased *evidence = NULL;
-    assert_int_equal(tremolo_debias_new(&evidence, fold.view, TREMOLO_BUCKETS, &release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_debias_new(&evidence, fold.view, &release), TREMOLO_OK);
     return evidence;
 }
 
