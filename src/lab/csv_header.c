@@ -132,7 +132,7 @@ enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
     if (is_code(name, cell)) {
         return TREMOLO_LOOKS_CODE;
     }
-    if (tremolo_table_is_number(cell, &number)) {
+    if (tremolo_table_is_number(cell, &number) || tremolo_table_has_decimal_comma(cell)) {
         return TREMOLO_LOOKS_NUMBER;
     }
     bool answer = strcasecmp(cell, "yes") == 0 || strcasecmp(cell, "no") == 0 ||

@@ -63,24 +63,6 @@ static bool check_numbers(const struct tremolo_table *table, size_t column, char
     return true;
 }
 
-/* A number but for a comma in the point's place, as in 0,5. */
-static bool has_decimal_comma(const char *text)
-{
-    char copy[64];
-    double value;
-    char *comma = NULL;
-    if (strlen(text) >= sizeof copy || tremolo_table_is_number(text, &value)) {
-        return false;
-    }
-    (void)snprintf(copy, sizeof copy, "%s", text);
-    comma = strchr(copy, ',');
-    if (comma == NULL) {
-        return false;
-    }
-    *comma = '.';
-    return tremolo_table_is_number(copy, &value);
-}
-
 /* What the cells of a column look like that are there. */
 struct cells {
     size_t present, numbers, infinite, commas;
@@ -94,7 +76,7 @@ static struct cells look_at(const struct tremolo_table *table, size_t column)
         const char *text = tremolo_table_cell(table, r, column);
         double value;
         if (!tremolo_table_is_missing(text)) {
-            bool comma = has_decimal_comma(text);
+            bool comma = tremolo_table_has_decimal_comma(text);
             cells.first_comma = comma && cells.commas == 0 ? r : cells.first_comma;
             cells.commas += comma;
             cells.infinite += is_infinity(text);

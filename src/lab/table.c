@@ -337,3 +337,20 @@ bool tremolo_table_is_number(const char *text, double *value)
     *value = parsed;
     return true;
 }
+
+bool tremolo_table_has_decimal_comma(const char *text)
+{
+    char copy[64];
+    double value;
+    char *comma = NULL;
+    if (strlen(text) >= sizeof copy || tremolo_table_is_number(text, &value)) {
+        return false;
+    }
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    comma = strchr(copy, ',');
+    if (comma == NULL) {
+        return false;
+    }
+    *comma = '.';
+    return tremolo_table_is_number(copy, &value);
+}

@@ -83,6 +83,10 @@ expect "a column of answers is a question; a code and a date have no bounds" \
     '0 "name":"smoker","kind":"yes-no""name":"zip","kind":"category""name":"day","kind":"category""name":"group","unit":"","low":"name":"pulse","unit":"","low":'
 expect "and are named" "$(grep -c "^Column 'zip' looks like a code; \|^Column 'day' looks like a date; " "$err")" 2
 expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
+# Data must have points in the end, but a study is not about how a table is written.
+awk 'BEGIN { print "sleep;pulse"; for (i = 0; i < 200; i++) print i % 90 ",5;6" i ",25" }' >"$dir/commas.csv"
+$tremolo study init --csv "$dir/commas.csv" >"$dir/commas.json" 2>"$err"
+expect "numbers with a comma are numbers" "$? $(grep -c '"unit"' "$dir/commas.json") $(grep -c 'different values' "$err")" "0 2 0"
 # No category holds as many names as there are people; a response of answers has its range.
 awk 'BEGIN { print "name,zip,age,left"; for (i = 0; i < 200; i++) print "u" i ",0" i "," i % 50 "," (i % 3 ? "no" : "yes") }' >"$dir/names.csv"
 $tremolo study init --csv "$dir/names.csv" >"$dir/names.json" 2>"$err"
