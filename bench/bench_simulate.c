@@ -143,7 +143,7 @@ static void run_many(size_t devices)
     struct tremolo_moments *moments = NULL;
     struct rusage usage;
     double start = bench_seconds();
-    if (fleet_moments(&moments, fleet) != TREMOLO_OK) {
+    if (tremolo_release_plain_sums(&moments, &fleet->study) != TREMOLO_OK) {
         exit(1);
     }
     for (size_t pass = 0; pass < devices / FLEET; pass++) {

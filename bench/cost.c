@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     job.rows = !made && !whole ? 2 : job.reports < FLEET || whole ? job.reports : FLEET;
     struct fleet *fleet = make_fleet(&job);
     struct tremolo_moments *moments = NULL;
-    must(fleet_moments(&moments, fleet) == TREMOLO_OK);
+    must(tremolo_release_plain_sums(&moments, &fleet->study) == TREMOLO_OK);
     double start = all_processor_seconds(), begun = bench_seconds();
     if (whole) {
         estimate(fleet, &job, &start, &begun);

@@ -129,21 +129,20 @@ static void fill_names(struct tremolo_design *design, const char *response)
 /* Who has a column twice as a feature asks for nothing; who has it constant neither. */
 static bool refuse_constant(const struct tremolo_design *design, char *error)
 {
-    for (size_t f = 0; f < design->features; f++) {
-        size_t r = 1;
-        while (r < design->rows && design->X[r * design->features + f] == design->X[f]) {
+    size_t d = design->features;
+    for (size_t f = 0; f <= d; f++) {
+        const double *values = f < d ? design->X + f : design->y;
+        size_t stride = f < d ? d : 1, r = 1;
+        while (r < design->rows && values[r * stride] == values[0]) {
             r++;
         }
         if (r >= design->rows) {
-            return refuse(error, "column '%.100s' is constant, so it explains nothing",
-                          design->name[f]);
+            return f < d ? refuse(error, "column '%.100s' is constant, so it explains nothing",
+                                  design->name[f])
+                         : refuse(error, "the response '%.100s' is constant", design->response);
         }
     }
-    size_t r = 1;
-    while (r < design->rows && design->y[r] == design->y[0]) {
-        r++;
-    }
-    return r < design->rows || refuse(error, "the response '%.100s' is constant", design->response);
+    return true;
 }
 
 static bool refuse_missing(const struct tremolo_table *table, const struct column_plan *plans,

@@ -174,11 +174,6 @@ void fleet_free(struct fleet *fleet)
 
 /* ---------------------------------------------------------------- threads */
 
-enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet)
-{
-    return tremolo_release_plain_sums(moments, &fleet->study);
-}
-
 struct worker {
     struct fleet *fleet;
     struct tremolo_moments *moments;
@@ -272,7 +267,7 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
         workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
         workers[t].moments = t == 0 ? moments : NULL;
         if (t > 0) {
-            status = fleet_moments(&workers[t].moments, fleet);
+            status = tremolo_release_plain_sums(&workers[t].moments, &fleet->study);
         }
     }
     if (status == TREMOLO_OK) {
@@ -308,7 +303,7 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
         tremolo_release_to_wire(fleet->wire_vectors, V, fleet->study.vectors * fleet->d);
         pass.round.vectors = fleet->wire_vectors;
     }
-    enum tremolo_status status = fleet_moments(&moments, fleet);
+    enum tremolo_status status = tremolo_release_plain_sums(&moments, &fleet->study);
     status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_evidence(&made, moments, &fleet->release, fleet->wire_vectors);
@@ -329,7 +324,7 @@ enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet 
 {
     struct tremolo_moments *moments = NULL;
     const struct fleet_pass pass = {.stream = 0};
-    enum tremolo_status status = fleet_moments(&moments, fleet);
+    enum tremolo_status status = tremolo_release_plain_sums(&moments, &fleet->study);
     status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_ballots(ballots, moments, &fleet->study);

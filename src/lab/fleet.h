@@ -90,10 +90,9 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 /* One ballot of every device; the result is the caller's. */
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet);
 
-/* The same as sums only, added to `moments` (see fleet_moments), with noise
- * from `stream`: many passes over one fleet stand for many more devices. Not
+/* The same as sums only, added to `moments` (tremolo_release_plain_sums() of its study), with
+ * noise from `stream`: many passes over one fleet stand for many more devices. Not
  * with the core. */
-enum tremolo_status fleet_moments(struct tremolo_moments **moments, const struct fleet *fleet);
 enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
                                uint64_t stream);
 

@@ -23,13 +23,14 @@ double tremolo_plan_sensitivity(const struct tremolo_plan_request *request)
 
 /* Noise sd per coordinate of one of `rounds` equal releases, alpha undone. */
 static double plan_noise(const struct tremolo_plan_request *request,
-                         enum tremolo_calibration calibration, double epsilon, long rounds)
+                         enum tremolo_calibration calibration, long rounds)
 {
     struct tremolo_certified sigma;
     enum tremolo_rule rule =
         calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
-    if (tremolo_rule_sigma(&sigma, rule, epsilon, request->delta, tremolo_plan_sensitivity(request),
-                           (uint64_t)(rounds * request->samples), false) != TREMOLO_OK) {
+    if (tremolo_rule_sigma(&sigma, rule, request->epsilon, request->delta,
+                           tremolo_plan_sensitivity(request), (uint64_t)(rounds * request->samples),
+                           false) != TREMOLO_OK) {
         return INFINITY; /* tremolo_plan refuses it */
     }
     double noise = sigma.upper;
@@ -57,7 +58,7 @@ static struct tremolo_plan_input plan_input_at(const struct tremolo_plan_request
 
 double tremolo_plan_noise(const struct tremolo_plan_request *request)
 {
-    return plan_noise(request, request->calibration, request->epsilon, 1);
+    return plan_noise(request, request->calibration, 1);
 }
 
 static enum tremolo_status expect_at(struct tremolo_plan_result *result,
@@ -135,18 +136,16 @@ static void fill_alternatives(struct tremolo_plan_answer *answer,
                               const struct tremolo_plan_request *request)
 {
     double T = (double)request->rounds;
-    double round_noise =
-        plan_noise(request, TREMOLO_CALIBRATION_EXACT, request->epsilon, request->rounds);
+    double round_noise = plan_noise(request, TREMOLO_CALIBRATION_EXACT, request->rounds);
     struct tremolo_plan_alternative *list = answer->alternatives;
     list[0] = (struct tremolo_plan_alternative){
         .name = "one release, exact",
-        .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_EXACT, request->epsilon, 1)};
+        .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_EXACT, 1)};
     list[1] = (struct tremolo_plan_alternative){
-        .name = "one release, zCDP",
-        .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_ZCDP, request->epsilon, 1)};
+        .name = "one release, zCDP", .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_ZCDP, 1)};
     list[2] = (struct tremolo_plan_alternative){
         .name = "one release, paper's L",
-        .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_PAPER, request->epsilon, 1)};
+        .noise_sd = plan_noise(request, TREMOLO_CALIBRATION_PAPER, 1)};
     list[3] = (struct tremolo_plan_alternative){.name = "all rounds pooled, exact",
                                                 .noise_sd = round_noise / pow(T, 0.25)};
     for (int i = 0; i < TREMOLO_PLAN_ALTERNATIVES; i++) {
@@ -162,7 +161,7 @@ static enum tremolo_status fill_convergence(struct tremolo_plan_answer *answer,
                                             const struct tremolo_plan_request *request)
 {
     const struct tremolo_plan_input *guess = &request->guess;
-    double noise = plan_noise(request, request->calibration, request->epsilon, request->rounds);
+    double noise = plan_noise(request, request->calibration, request->rounds);
     double typical = sqrt((double)guess->dimension * guess->feature_variance);
     struct tremolo_convergence_answer *convergence = &answer->convergence;
     convergence->input = (struct tremolo_convergence_input){

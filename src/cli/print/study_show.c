@@ -107,19 +107,13 @@ static void show_protocol(const struct tremolo_study_terms *terms)
 static void show_limits(const struct tremolo_study_terms *terms)
 {
     char date[TREMOLO_STUDY_DATE_BYTES];
-    const char *gap = "";
-    bool devices = terms->devices < TREMOLO_STUDY_MAX_DEVICES;
-    if (!devices && terms->samples == 1 && terms->opens == INT64_MIN &&
-        terms->closes == INT64_MAX) {
-        return;
-    }
-    (void)printf("limits   ");
+    const char *gap = "limits   ";
     if (terms->samples > 1) {
-        (void)printf("%u samples of a device%s", terms->samples,
+        (void)printf("%s%u samples of a device%s", gap, terms->samples,
                      terms->protocol == TREMOLO_STUDY_ONE_SHOT ? "" : " in each round");
         gap = "; ";
     }
-    if (devices) {
+    if (terms->devices < TREMOLO_STUDY_MAX_DEVICES) {
         (void)printf("%s%llu devices", gap, (unsigned long long)terms->devices);
         gap = "; ";
     }
@@ -131,8 +125,9 @@ static void show_limits(const struct tremolo_study_terms *terms)
     if (terms->closes != INT64_MAX) {
         tremolo_study_date_text(date, terms->closes);
         (void)printf("%scloses %s", gap, date);
+        gap = "; ";
     }
-    (void)putchar('\n');
+    (void)fputs(gap[0] == ';' ? "\n" : "", stdout);
 }
 
 static int show_words(const struct tremolo_study_file *file)
