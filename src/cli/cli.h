@@ -57,10 +57,6 @@ int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 /* Seconds on a clock that nobody sets. */
 double cli_seconds(void);
 
-/* Now, in UTC, like 2026-03-01T12:00:00Z. */
-enum { CLI_MOMENT_BYTES = 32 };
-void cli_moment(char text[CLI_MOMENT_BYTES]);
-
 /* Parse a whole string as a number, whatever the locale. False, with *value
  * untouched, for anything else (empty, trailing characters). */
 bool cli_parse_long(long *value, const char *text);

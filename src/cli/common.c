@@ -33,14 +33,6 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void cli_moment(char text[CLI_MOMENT_BYTES])
-{
-    struct tm parts;
-    time_t now = time(NULL);
-    (void)gmtime_r(&now, &parts);
-    (void)strftime(text, CLI_MOMENT_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
-}
-
 /* We never call setlocale, so strtod reads the C locale's decimal point. */
 bool cli_parse_long(long *value, const char *text)
 {

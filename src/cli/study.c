@@ -109,7 +109,7 @@ static int report_check(const struct study_options *options, const struct tremol
 static int print_id(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     if (options->json) {
         return cli_print_json("study", json_pack("{s:s}", "id", id), true);
     }

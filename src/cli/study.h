@@ -62,8 +62,6 @@ int study_enrol(const struct study_options *options);
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options);
 int study_move(const struct study_options *options);
 
-void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file);
-
 /* ---- what is allowed in a study, and still deserves a word */
 
 enum { STUDY_WARNINGS_MAX = 6, STUDY_WARNING_BYTES = 768 };

@@ -133,7 +133,7 @@ static void print_published(const char *url, const char *key, const struct tremo
     (void)study_is_refused(why, policy, file);
     json_t *sample = example_sample(file);
     char *text = json_dumps(sample, DUMP_FLAGS);
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     (void)printf("id   %s\nurl  %s\nkey  %s\n\n", id, url, key);
     (void)printf(
         "A device takes part with\n\n"
@@ -171,7 +171,7 @@ static int report_published(const struct study_options *options, const char *stu
     const char *theirs = json_string_value(json_object_get(answer, "id"));
     const char *key = json_string_value(json_object_get(answer, "key"));
     uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     if (theirs == NULL || key == NULL || strcmp(theirs, id) != 0) {
         return cli_fail(CLI_FAILED, "study", "the server's study has another id than this file");
     }

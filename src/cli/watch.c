@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli.h"
 #include "fetch.h"
 #include "members.h"
+#include "tremolo_study_file.h"
 
 /* ---------------------------------------------------------------- asking */
 
@@ -72,8 +74,8 @@ static void refresh(struct watch *watch, const char *ca_file)
 
 static bool show(const struct watch *watch, const struct terminal *terminal)
 {
-    char moment[CLI_MOMENT_BYTES];
-    cli_moment(moment);
+    char moment[TREMOLO_STUDY_DATE_BYTES];
+    tremolo_study_date_text(moment, (int64_t)time(NULL));
     char *text = terminal->screen ? watch_frame(watch, terminal) : watch_line(watch, moment);
     bool good = text != NULL && terminal_show(terminal, text);
     free(text);

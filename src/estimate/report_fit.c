@@ -96,9 +96,8 @@ static void begin(struct tremolo_report_fit *fit, const struct tremolo_report_he
     (void)snprintf(fit->title, sizeof fit->title, "What explains %s", header->response);
     tremolo_estimate_begin(estimate);
     estimate->title = fit->title;
-    if (memcmp(header->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES) != 0 &&
-        tremolo_base64_encode(fit->study, sizeof fit->study, header->study.id,
-                              TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
+    if (memcmp(header->study.id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES) != 0) {
+        tremolo_study_id_text(fit->study, header->study.id);
         estimate->study = fit->study;
     }
     bool ballot = header->study.release == TREMOLO_RELEASE_BALLOT;

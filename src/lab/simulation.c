@@ -116,9 +116,8 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     estimate->release = outcome->ballots != NULL    ? "ballot"
                         : outcome->evidence != NULL ? "sample"
                                                     : NULL;
-    if (outcome->of_study &&
-        tremolo_base64_encode(result->study, sizeof result->study, options->study->id,
-                              TREMOLO_STUDY_ID_BYTES) == TREMOLO_OK) {
+    if (outcome->of_study) {
+        tremolo_study_id_text(result->study, options->study->id);
         estimate->study = result->study;
     }
     estimate->features = d;

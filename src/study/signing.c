@@ -183,6 +183,13 @@ enum tremolo_status tremolo_base64_encode(char *text, size_t capacity, const uin
     return TREMOLO_OK;
 }
 
+void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
+                           const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+{
+    (void)sodium_bin2base64(text, TREMOLO_STUDY_ID_TEXT_BYTES, id, TREMOLO_STUDY_ID_BYTES,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
 enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length, const char *text)
 {
     enum { LONGEST = 64 };

@@ -201,13 +201,10 @@ static int explain_file(const struct account_options *options,
     double delta = or_default(options->delta, terms->delta);
     delta = terms->release == TREMOLO_RELEASE_BALLOT ? 0 : delta;
     enum tremolo_status status = tremolo_study_file_explain(&explanation, file, delta);
-    if (status == TREMOLO_OK) {
-        status = tremolo_base64_encode(id, sizeof id, tremolo_study_file_id(file),
-                                       TREMOLO_STUDY_ID_BYTES);
-    }
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     if (!options->json) {
         (void)printf("Study %s: %s\n\n", id, terms->title);
     }

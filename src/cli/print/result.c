@@ -3,12 +3,14 @@
 
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "estimate_json.h"
 #include "files.h"
 #include "members.h"
+#include "tremolo_study_file.h"
 #include "tremolo_words.h"
 
 static bool ends_in(const char *path, const char *suffix)
@@ -73,8 +75,8 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
 
 void result_set_made(json_t *document, const char *line)
 {
-    char moment[CLI_MOMENT_BYTES];
-    cli_moment(moment);
+    char moment[TREMOLO_STUDY_DATE_BYTES];
+    tremolo_study_date_text(moment, (int64_t)time(NULL));
     json_t *command = json_string(line); /* NULL when somebody typed no UTF-8 */
     (void)json_object_set_new(document, "made",
                               json_pack("{s:s,s:s,s:o}", "version", TREMOLO_VERSION, "time", moment,

@@ -11,14 +11,6 @@
 #include "guarantee_print.h"
 #include "tremolo_privacy.h"
 
-void study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES], const struct tremolo_study_file *file)
-{
-    if (tremolo_base64_encode(text, TREMOLO_STUDY_ID_TEXT_BYTES, tremolo_study_file_id(file),
-                              TREMOLO_STUDY_ID_BYTES) != TREMOLO_OK) {
-        text[0] = '\0';
-    }
-}
-
 static void show_missing(const struct tremolo_study_feature *feature)
 {
     if (isnan(feature->missing)) {
@@ -140,7 +132,7 @@ static int show_words(const struct tremolo_study_file *file)
         return cli_fail_status("study", status);
     }
     json_t *words = guarantee_words_json(&explanation);
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     (void)printf("%s\n", terms->title);
     if (terms->purpose[0] != '\0') {
         (void)printf("%s\n", terms->purpose);
@@ -202,7 +194,7 @@ static int show_json(const struct tremolo_study_file *file)
     if (status != TREMOLO_OK) {
         return cli_fail_status("study", status);
     }
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "id", id, "study",
                                json_loads(study, 0, NULL), "coordinates", coordinates_json(file),
                                "guarantee", guarantee_json(&guarantee, file));

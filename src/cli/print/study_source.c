@@ -133,7 +133,7 @@ static void put_head(const struct tremolo_study_file *file, const struct tremolo
     char date[TREMOLO_STUDY_DATE_BYTES];
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
     unsigned vectors = study->vectors > 0 ? study->vectors : 1;
-    study_id_text(id, file);
+    tremolo_study_id_text(id, tremolo_study_file_id(file));
     (void)printf("/* ");
     put_comment(terms->title);
     (void)printf("\n *\n * Study %s, written by 'tremolo study show --c'.\n"

@@ -142,15 +142,12 @@ enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
     const struct tremolo_study *study = tremolo_study_file_device(file);
     struct tremolo_study_guarantee promise;
     memset(plan, 0, sizeof *plan);
-    enum tremolo_status status =
-        tremolo_base64_encode(plan->claim.study, sizeof plan->claim.study,
-                              tremolo_study_file_id(file), TREMOLO_STUDY_ID_BYTES);
-    if (status == TREMOLO_OK && study->release == TREMOLO_RELEASE_BALLOT) {
+    tremolo_study_id_text(plan->claim.study, tremolo_study_file_id(file));
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
         return claim_ballot(plan, study, clip_factor);
     }
-    if (status == TREMOLO_OK) {
-        status = tremolo_study_file_guarantee(&promise, file, delta > 0.0 ? delta : terms->delta);
-    }
+    enum tremolo_status status =
+        tremolo_study_file_guarantee(&promise, file, delta > 0.0 ? delta : terms->delta);
     if (status != TREMOLO_OK) {
         return status;
     }

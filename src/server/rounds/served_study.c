@@ -97,11 +97,9 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
     memcpy(served->id, tremolo_study_file_id(served->file), sizeof served->id);
     randombytes_buf(served->hash_key, sizeof served->hash_key);
     served->check.hash_key = served->hash_key;
-    enum tremolo_status status = tremolo_base64_encode(served->id_text, sizeof served->id_text,
-                                                       served->id, sizeof served->id);
-    if (status == TREMOLO_OK) {
-        status = tremolo_study_publish(&served->published, served->file, signing_key);
-    }
+    tremolo_study_id_text(served->id_text, served->id);
+    enum tremolo_status status =
+        tremolo_study_publish(&served->published, served->file, signing_key);
     if (status != TREMOLO_OK) {
         return status;
     }

@@ -316,6 +316,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_base64_encode(char *text, size_t ca
 TREMOLO_MUST_USE enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length,
                                                            const char *text);
 
+/* A study's id in base64url. */
+void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
+                           const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
+
 /* ------------------------------------------------------------------------
  * Keys. A server has one Ed25519 key, made from a 32-byte seed that it keeps
  * in a file, and one 32-byte secret from which the keys of devices follow. */
