@@ -173,6 +173,29 @@ double plan_ballot_attack(const struct tremolo_plan_request *request)
                : attack_by_epsilon(request->epsilon);
 }
 
+/* Sums of two people's samples differ by at most sqrt2, and noise of density exp(-epsilon |z| / sqrt2)
+ * on n of them is normal with a variance of 4 t^2 / epsilon^2, t^2 ~ Gamma((n + 1) / 2). The best test
+ * asks which of the two is nearer, so it is right E Phi(epsilon / (sqrt8 t)) of the time: a mean over
+ * t, whose density has its mode near the middle of a span of 24 standard deviations, which are below
+ * 1/2. `noise` is that of one sum, sqrt(2 (n + 1)) / epsilon. */
+static double attack_on_sums(double noise, double epsilon)
+{
+    enum { STEPS = 2000 };
+    const double span = 12.0, margin = 1e-9; /* of rounding and of what is beyond the span */
+    double twice_shape = 0.5 * noise * noise * epsilon * epsilon;
+    double mode = sqrt(0.5 * (twice_shape - 1.0));
+    double right = 0.0, total = 0.0;
+    for (int k = 0; k <= STEPS; k++) {
+        double t = mode + span * (k / (double)STEPS - 0.5);
+        if (t > 0.0) {
+            double density = exp((twice_shape - 1.0) * log(t / mode) - (t - mode) * (t + mode));
+            right += density * tremolo_normal_cdf(epsilon / (sqrt(8.0) * t));
+            total += density;
+        }
+    }
+    return fmin(right / total + margin, attack_by_epsilon(epsilon));
+}
+
 /* The server needs no ballots, but the points' bounded products: it protects all. */
 void plan_trusted(struct tremolo_plan_lever *lever)
 {
@@ -189,7 +212,7 @@ void plan_trusted(struct tremolo_plan_lever *lever)
     request->epsilon = epsilon;
     input.c = 0.0;
     input.summed_noise = tremolo_ballot_trusted_noise(request->guess.dimension, epsilon);
-    lever->attack = attack_by_epsilon(epsilon);
+    lever->attack = attack_on_sums(input.summed_noise, epsilon);
     lever->r2 = NAN;
     if (status == TREMOLO_OK && tremolo_ballot_plan(&plan, &input) == TREMOLO_OK) {
         lever->devices = plan_finite_or_none(plan.devices_needed);
