@@ -26,10 +26,8 @@ static const struct option_rule rules[] = {
 
 static void print_studies(const json_t *studies)
 {
-    size_t i;
-    const json_t *study;
-    json_array_foreach(studies, i, study)
-    {
+    for (size_t i = 0; i < json_array_size(studies); i++) {
+        const json_t *study = json_array_get(studies, i);
         (void)printf("study %s: %lld reports, round %lld of %lld%s\n", member_text(study, "study"),
                      member_integer(study, "reports"), member_integer(study, "round") + 1,
                      member_integer(study, "rounds"),

@@ -25,10 +25,8 @@ int coefficients_name_width(const char *name)
 int coefficients_widest(const json_t *rows)
 {
     int widest = 0;
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         int width = coefficients_name_width(member_text(row, "name"));
         widest = width > widest ? width : widest;
     }

@@ -57,10 +57,8 @@ static void print_rows(const json_t *rows)
 {
     int width = coefficients_widest(rows);
     bool coded = false;
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         coefficients_print_name(member_text(row, "name"), width);
         print_number(row, "estimate", "%.5g", 12);
         print_number(row, "standard_error", "%.4g", 12);
@@ -75,10 +73,8 @@ static void print_rows(const json_t *rows)
 
 static void print_hidden(const json_t *sentences)
 {
-    size_t index;
-    json_t *sentence;
-    json_array_foreach(sentences, index, sentence)
-    {
+    for (size_t index = 0; index < json_array_size(sentences); index++) {
+        const json_t *sentence = json_array_get(sentences, index);
         const char *words = json_string_value(sentence);
         coefficients_paragraph("%s", words != NULL ? words : "");
         coefficients_paragraph("(what is shown for them is the score test's set, which holds its "
@@ -129,10 +125,8 @@ static void print_f_test(const json_t *test)
 static void print_inflation(const json_t *rows, bool all)
 {
     const json_t *largest = NULL;
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         if (has_number(row, "estimate") &&
             (largest == NULL ||
              member_number(row, "estimate") > member_number(largest, "estimate"))) {
@@ -143,8 +137,8 @@ static void print_inflation(const json_t *rows, bool all)
         return;
     }
     (void)printf(all ? "Variance inflation:\n" : "Largest variance inflation: ");
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         if (all && has_number(row, "estimate")) {
             (void)printf("  %s %.3g [%.3g, %.3g]\n", member_text(row, "name"),
                          member_number(row, "estimate"), member_number(row, "low"),
@@ -285,15 +279,13 @@ static void print_predicted(const json_t *document)
     const json_t *rows = json_object_get(prediction, "coefficients");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     int width = coefficients_widest(rows);
-    size_t index;
-    json_t *row;
     if (json_array_size(rows) == 0 || json_is_false(json_object_get(prediction, "told"))) {
         return;
     }
     coefficients_caption(caption, document);
     (void)printf("%s:\n%*s %12s\n", caption, width, "", "Prediction");
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         coefficients_print_name(member_text(row, "name"), width);
         print_number(row, "estimate", "%.5g", 12);
         (void)putchar('\n');

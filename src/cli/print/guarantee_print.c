@@ -46,14 +46,12 @@ static void print_row(const json_t *row, int width)
 void guarantee_print_differences(const json_t *rows)
 {
     int widest = coefficients_widest(rows);
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         print_row(row, widest > LEAST_WIDTH ? widest : LEAST_WIDTH);
     }
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         const char *words = member_text(row, "words");
         if (words[0] != '\0') {
             coefficients_paragraph("%s, %s", member_text(row, "name"), words);

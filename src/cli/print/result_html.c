@@ -107,10 +107,8 @@ static void html_element(FILE *out, const char *tag, const char *text)
 
 static void html_elements(FILE *out, const char *tag, const json_t *texts)
 {
-    size_t index;
-    json_t *text;
-    json_array_foreach(texts, index, text)
-    {
+    for (size_t index = 0; index < json_array_size(texts); index++) {
+        const json_t *text = json_array_get(texts, index);
         html_element(out, tag, json_string_value(text));
     }
 }
@@ -193,8 +191,6 @@ static void coefficient_table(FILE *out, const json_t *result, const json_t *row
     const json_t *level = json_object_get(result, "level");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     char interval[32];
-    size_t index;
-    json_t *row;
     coefficients_cut(caption, result);
     html(out, "<div id=\"results\"></div>\n");
     html_element(out, "p class=\"facts\"", caption);
@@ -205,8 +201,8 @@ static void coefficient_table(FILE *out, const json_t *result, const json_t *row
     html(out, "<details open id=\"numbers\"><summary>All numbers</summary>\n");
     begin_stacked(out, "class=\"stacked\" id=\"coefficients\"", caption, columns,
                   sizeof columns / sizeof columns[0]);
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         coefficient_row(out, row);
     }
     html(out, "</tbody></table></details>\n");
@@ -359,8 +355,6 @@ static void prediction(FILE *out, const json_t *result)
     const json_t *predicted = json_object_get(result, "prediction");
     const json_t *rows = json_object_get(predicted, "coefficients");
     const json_t *r2 = json_object_get(result, "r2");
-    size_t index;
-    json_t *row;
     if (rows == NULL) {
         return;
     }
@@ -386,8 +380,8 @@ static void prediction(FILE *out, const json_t *result)
     html(out, "<caption>Coefficients for prediction; shrunken, and not for conclusions</caption>\n"
               "<thead><tr><th scope=\"col\">Coefficient</th><th scope=\"col\">Value</th></tr>"
               "</thead>\n<tbody>\n");
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         html(out, "<tr><th scope=\"row\">%t</th><td>%n</td></tr>\n", member_text(row, "name"),
              MEMBER(row, "estimate"));
     }
@@ -430,10 +424,8 @@ static void f_test(FILE *out, const json_t *test)
 
 static void inflations(FILE *out, const json_t *rows)
 {
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         html(out, "<tr><th scope=\"row\">inflation of %t</th><td>", member_text(row, "name"));
         interval(out, row, "estimate", "low", "high");
         html(out, "</td><td>%s</td></tr>\n",
@@ -529,11 +521,9 @@ static void distance_row(FILE *out, const json_t *row)
 
 static void distance_table(FILE *out, const json_t *rows)
 {
-    size_t index;
-    json_t *row;
     begin_stacked(out, "class=\"distances stacked\"", "", distance_columns, DISTANCE_COLUMNS);
-    json_array_foreach(rows, index, row)
-    {
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const json_t *row = json_array_get(rows, index);
         distance_row(out, row);
     }
     html(out, "</tbody></table>\n");
@@ -541,13 +531,11 @@ static void distance_table(FILE *out, const json_t *rows)
 
 static void tradeoff(FILE *out, const json_t *points)
 {
-    size_t index;
-    json_t *point;
     html(out, "<table id=\"tradeoff-table\"><caption>What the best attacker achieves who must tell "
               "two such people apart</caption>\n<thead><tr><th scope=\"col\">False alarms "
               "accepted</th><th scope=\"col\">Caught at most</th></tr></thead>\n<tbody>\n");
-    json_array_foreach(points, index, point)
-    {
+    for (size_t index = 0; index < json_array_size(points); index++) {
+        const json_t *point = json_array_get(points, index);
         double alarms = member_number(point, "false_alarms");
         char caught[TREMOLO_PERCENT_BYTES];
         (void)fprintf(out, "<tr><th scope=\"row\">%g%%</th>", 100 * alarms);
@@ -595,20 +583,18 @@ static void figure_table(FILE *out, const json_t *figure)
 {
     const json_t *series = json_object_get(figure, "series");
     const json_t *first = json_object_get(json_array_get(series, 0), "points");
-    size_t index;
-    json_t *one;
     html(out, "<details><summary>The numbers</summary>\n");
     begin_table(out, "Numbers of the figure", "");
     html(out, "<thead><tr><th scope=\"col\">%t</th>", member_text(figure, "x"));
-    json_array_foreach(series, index, one)
-    {
+    for (size_t index = 0; index < json_array_size(series); index++) {
+        const json_t *one = json_array_get(series, index);
         html(out, "<th scope=\"col\">%t</th>", member_text(one, "name"));
     }
     html(out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < json_array_size(first); i++) {
         html(out, "<tr><th scope=\"row\">%n</th>", json_array_get(json_array_get(first, i), 0), "");
-        json_array_foreach(series, index, one)
-        {
+        for (size_t index = 0; index < json_array_size(series); index++) {
+            const json_t *one = json_array_get(series, index);
             const json_t *point = json_array_get(json_object_get(one, "points"), i);
             html(out, "<td>%n</td>", json_array_get(point, 1), "");
         }
