@@ -143,21 +143,18 @@ static void add_placeholders(struct tremolo_study_problems *problems, const char
     if (found > 0 && problems->count++ < TREMOLO_STUDY_MAX_PROBLEMS) {
         struct tremolo_study_problem *problem = &problems->item[problems->stored++];
         bool both = response && found > 1;
-        const char *last = both ? " and of the response" : "";
         size_t more = found - 1 - both; /* features; a file has not room for more than 65,535 */
-        char others[48];
+        char others[48] = "";
         if (more > 0) {
-            (void)snprintf(others, sizeof others, "%s of %u more feature%s%s", both ? "," : " and",
-                           (unsigned)more & 0xffff, more > 1 ? "s" : "", last);
-        } else {
-            (void)snprintf(others, sizeof others, "%s", last);
+            (void)snprintf(others, sizeof others, "%s of %u more feature%s", both ? "," : " and",
+                           (unsigned)more & 0xffff, more > 1 ? "s" : "");
         }
         members_clean(root);
         (void)snprintf(problem->path, sizeof problem->path, "features");
         (void)snprintf(problem->reason, sizeof problem->reason,
-                       "the range of %.64s%s is a placeholder: replace low and high, then delete "
+                       "the range of %.64s%s%s is a placeholder: replace low and high, then delete "
                        "the comment",
-                       member_text(first, "name"), others);
+                       member_text(first, "name"), others, both ? " and of the response" : "");
     }
     json_decref(root);
 }

@@ -83,12 +83,9 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     }
     struct tremolo_reproduction *reproduction = &options->reproduction;
     reproduction->sweep = options->any_two ? &tremolo_sweep_any_two : &tremolo_sweep_paper;
-    if (reproduction->repeats == 0) {
-        reproduction->repeats = options->any_two ? 10 : 100;
-    }
-    if (reproduction->splits == 0) {
-        reproduction->splits = options->any_two ? 10 : 100;
-    }
+    size_t usual = options->any_two ? 10 : 100;
+    reproduction->repeats = reproduction->repeats > 0 ? reproduction->repeats : usual;
+    reproduction->splits = reproduction->splits > 0 ? reproduction->splits : usual;
     if (strlen(options->out) >= PATH_MAX - 64 ||
         (options->data != NULL && strlen(options->data) >= PATH_MAX)) {
         *code = cli_fail(CLI_USAGE, command, "the folder's name is too long");
