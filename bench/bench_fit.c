@@ -82,7 +82,7 @@ static struct tremolo_debiased *evidence_of(struct study *study)
     for (unsigned b = 0; b < TREMOLO_BUCKETS && good; b++) {
         good = tremolo_moments_bucket(moments, &sums[b], b) == TREMOLO_OK;
     }
-    if (!good || tremolo_debias_new(&evidence, sums, TREMOLO_BUCKETS, &release) != TREMOLO_OK) {
+    if (!good || tremolo_debias_new(&evidence, sums, &release) != TREMOLO_OK) {
         exit(1);
     }
     tremolo_moments_free(moments);
@@ -137,7 +137,7 @@ static void measure(size_t d, double noise_sd)
             exit(1);
         }
         double between = bench_processor_seconds();
-        if (tremolo_infer(rows, evidence, NULL, true, 0.95) != TREMOLO_OK) {
+        if (tremolo_infer(rows, evidence, NULL, 0.95) != TREMOLO_OK) {
             exit(1);
         }
         search = fmin(search, between - start);

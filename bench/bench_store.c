@@ -42,7 +42,7 @@ static void append(const char *directory, unsigned reports, unsigned commits)
     struct store *store = NULL;
     double processor = 0.0;
     double elapsed = 0.0;
-    must(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL, 0));
+    must(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL));
     for (unsigned i = 0; i < commits; i++) {
         uint64_t position;
         fill(&segment, reports);
@@ -67,7 +67,7 @@ static void open_again(const char *directory)
     struct store *store = NULL;
     struct store_segment segment = {0};
     double from = bench_processor_seconds();
-    must(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL, 0));
+    must(store_open_sqlite(&store, directory, STORE_CAREFUL, NULL));
     double opened = bench_processor_seconds() - from;
     do {
         must(store->read(store, segment.position + 1, &segment));

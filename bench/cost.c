@@ -129,7 +129,7 @@ static void estimate(struct fleet *fleet, const struct job *job, double *start, 
     must(fleet_release(&evidence, NULL, fleet, 0, NULL) == TREMOLO_OK);
     *start = all_processor_seconds(), *begun = bench_seconds();
     must(tremolo_fit(beta, &fit, evidence, &options) == TREMOLO_OK &&
-         tremolo_infer(table, evidence, NULL, true, 0.95) == TREMOLO_OK);
+         tremolo_infer(table, evidence, NULL, 0.95) == TREMOLO_OK);
     tremolo_debias_free(evidence);
 }
 

@@ -105,7 +105,7 @@ static enum tremolo_status infer(struct tremolo_coefficient rows[D + 1],
     struct tremolo_debiased *evidence = NULL;
     enum tremolo_status status = tremolo_release_debias(&evidence, moments, &release);
     if (status == TREMOLO_OK) {
-        status = tremolo_infer(rows, evidence, &units, true, 0.95);
+        status = tremolo_infer(rows, evidence, &units, 0.95);
     }
     tremolo_debias_free(evidence);
     return status;

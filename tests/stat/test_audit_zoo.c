@@ -608,9 +608,8 @@ enum tremolo_status tremolo_device_report(struct tremolo_work *work, uint8_t *re
     broken.write = is("one slot for two") ? write_first : platform->write;
     enum tremolo_status status =
         sound_device_report(work, report, length, study, round, sample, &broken);
-    if (is("memory not wiped")) {
-        work->value[0] = sample->features[0];
-    } else if (is("memory not wiped after a failure") && status == TREMOLO_STORAGE_FAILED) {
+    if (is("memory not wiped") ||
+        (is("memory not wiped after a failure") && status == TREMOLO_STORAGE_FAILED)) {
         work->value[0] = sample->features[0];
     }
     /* An early return that saves half of what the time of a report varies by. */

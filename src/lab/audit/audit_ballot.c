@@ -364,7 +364,7 @@ static unsigned releases_of(const struct ballots *ballots, uint64_t i)
 {
     double most =
         floor(floor(UINT32_MAX / 131072.0) * 65536.0 / tremolo_study_charge(&ballots->study) / 2.0);
-    return i % LONG_EVERY == 1 ? 2 * (unsigned)fmin(LONG_RELEASES / 2, most) : RELEASES;
+    return i % LONG_EVERY == 1 ? 2 * (unsigned)fmin(LONG_RELEASES / 2.0, most) : RELEASES;
 }
 
 /* ---------------------------------------------------------------- judging */
