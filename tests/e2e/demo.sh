@@ -22,6 +22,9 @@ expect "truth and least squares of every coefficient, and both estimates" \
     "$(grep -cE '^(age|steps|sleep|\(intercept\)) +-?[0-9.]+ +-?[0-9.]+ \|.*\|' "$work/out")" 4
 expect "one line says what the paper's release would give for any two people" \
     "$(grep -c "^For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's" "$work/out")" 1
+said=$(tr '\n' ' ' <"$work/out" | sed "s/.*ballots \([0-9.]*\) thousand ('tremolo \(plan [^']*\)').*/\1 \2/")
+expect "its numbers are those of the plan that it names" "$($tremolo ${said#* } | awk '/^as planned: ballots/ { print $4 / 1000 }')" \
+    "${said%% *}"
 expect_match "the paper's distance is said plainly" "$work/out" 'each pair at$'
 expect_match "and what it is worth for others" "$work/out" \
     '^typical pair +distance .*attacker right 9[0-9]'
