@@ -79,6 +79,13 @@ gcc -std=c99 -DTREMOLO_MAX_DIMENSION=8 -c -o "$work/core8.o" "$work/tremolo_devi
 gcc -std=c99 -DTREMOLO_MAX_DIMENSION=8 -I"$work" -Iports -o "$work/example" "$work/example.c" \
     "$work/core8.o" && "$work/example"
 expect "the example runs with eight features" $? 0
+for limits in -DTREMOLO_MAX_DIMENSION=0 -DTREMOLO_MAX_DIMENSION=257 -DTREMOLO_MAX_VECTORS=0 \
+    -DTREMOLO_MAX_VECTORS=257; do
+    # shellcheck disable=SC2086
+    gcc -std=c99 $limits -c -o "$work/core0.o" "$work/tremolo_device.c" 2>"$work/err"
+    expect "no core is built with $limits" $? 1
+    expect_match "limits are named" "$work/err" 'TREMOLO_MAX_DIMENSION and TREMOLO_MAX_VECTORS are 1 to 256'
+done
 for limits in "" -DTREMOLO_MAX_DIMENSION=9 "-DTREMOLO_MAX_DIMENSION=8 -DTREMOLO_MAX_VECTORS=4"; do
     # shellcheck disable=SC2086
     gcc -std=c99 $limits -I"$work" -Iports -o "$work/example" "$work/example.c" "$work/core8.o" \
