@@ -48,11 +48,11 @@ def fit(
         return Result(_at(_fetch(where), level))
     place = ffi.new("char **")
     if os.path.isdir(where):
-        words = room(512)
+        words = room(lib.TREMOLO_WORDS_BYTES)
         chosen = ffi.NULL if study is None else ffi.new("char[]", utf8(study, "study"))
         path = utf8(where, "the path")
         status = run(
-            lambda _: lib.tremolo_server_offline(place, path, chosen, level, words, 512), "reading", False
+            lambda _: lib.tremolo_server_offline(place, path, chosen, level, words), "reading", False
         )
         check(status, text(words), where)
         return Result(take_text(place[0]))

@@ -180,11 +180,7 @@ class Study:
         """The hash of all that the study fixes, as addresses have it."""
         encoded = ffi.new("char[]", lib.TREMOLO_STUDY_ID_TEXT_BYTES)
         digest = lib.tremolo_study_file_id(self._file)
-        check(
-            lib.tremolo_base64_encode(
-                encoded, lib.TREMOLO_STUDY_ID_TEXT_BYTES, digest, lib.TREMOLO_STUDY_ID_BYTES
-            )
-        )
+        lib.tremolo_study_id_text(encoded, digest)
         return text(encoded)
 
     @property
