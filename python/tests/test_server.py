@@ -98,6 +98,10 @@ def test_file_directory_and_errors(study, people, program, tmp_path):
         tremolo.fit(path)
     with pytest.raises(InputError, match="method must be one of"):
         tremolo.fit(reports, method="best")
+    with pytest.raises(InputError, match="needs a file of reports"):
+        tremolo.fit(tmp_path / "data", method="unbiased")
+    with pytest.raises(InputError, match="ridge has no effect with the method auto"):
+        tremolo.fit(reports, ridge=2.0)
     with pytest.raises(InputError, match="needs several"):
         tremolo.fit(reports, method="pooled")
     with pytest.raises(InputError, match="No such file"):

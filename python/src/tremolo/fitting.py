@@ -31,19 +31,24 @@ def fit(
     *,
     study: Optional[str] = None,
     method: str = "auto",
-    ridge: float = 0.5,
+    ridge: Optional[float] = None,
     level: float = 0.95,
 ) -> Result:
     """Learn the regression from reports.
 
     `source` is a file of reports, the data directory of a server that is not running (`study`
     says which, when it has several), or a study's address, which ends in /v1/studies/ and its id.
+    A server and its data have the method auto alone; `ridge` is of one-shot, 0.5 unless given.
     """
     where = os.fspath(source)
     if not 0.0 < level < 1.0:
         raise InputError("level must be between 0 and 1")
     if method not in _METHODS:
         raise InputError(f"method must be one of {', '.join(_METHODS)}, not {method!r}")
+    if method != "auto" and ("://" in where or os.path.isdir(where)):
+        raise InputError(f"method {method} needs a file of reports")
+    if ridge is not None and method != "one-shot":
+        raise InputError(f"ridge has no effect with the method {method}")
     if "://" in where:
         return Result(_at(_fetch(where), level))
     place = ffi.new("char **")
@@ -57,7 +62,7 @@ def fit(
         check(status, text(words), where)
         return Result(take_text(place[0]))
     options = ffi.new("struct tremolo_report_fit_options *")
-    options.predictor, options.ridge, options.level = _METHODS[method], ridge, level
+    options.predictor, options.ridge, options.level = _METHODS[method], 0.5 if ridge is None else ridge, level
     error = room(lib.TREMOLO_REPORT_FILE_ERROR_BYTES)
     path = utf8(where, "the path")
     status = run(lambda _: lib.tremolo_report_fit_json(place, path, options, error), "fitting", False)
