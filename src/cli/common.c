@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,14 +130,33 @@ int cli_check_new(const char *command, const char *path, bool force)
                : cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", path);
 }
 
-/* Devices and pipes keep nothing that could be lost. */
+/* The folder that a file is in, or will be. */
+static bool stat_folder(struct stat *at, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".";
+    if (slash != NULL) {
+        (void)snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path);
+    }
+    return stat(folder, at) == 0;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* What is not there yet goes by its name and folder. Devices and pipes keep nothing that could be
+ * lost. */
 static bool is_one_file(const char *a, const char *b)
 {
     struct stat at_a, at_b;
-    if (stat(a, &at_a) != 0 || stat(b, &at_b) != 0) {
-        return strcmp(a, b) == 0;
-    }
-    return S_ISREG(at_a.st_mode) && at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino;
+    bool both = stat(a, &at_a) == 0 && stat(b, &at_b) == 0;
+    bool perhaps = both ? S_ISREG(at_a.st_mode)
+                        : strcmp(last_name(a), last_name(b)) == 0 && stat_folder(&at_a, a) &&
+                              stat_folder(&at_b, b);
+    return perhaps && at_a.st_dev == at_b.st_dev && at_a.st_ino == at_b.st_ino;
 }
 
 int cli_check_apart(const char *command, const char *path, const char *const *other, size_t count)

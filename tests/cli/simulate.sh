@@ -370,7 +370,7 @@ expect_match "where no device reports there is none" "$out" '"response_cut": nul
 cp "$dir/known.csv" "$dir/kept.csv"
 ln -sf kept.csv "$dir/alias.csv"
 for files in "--save $dir/kept.csv" "--save $dir/alias.csv" "--reports $dir/kept.csv" \
-    "--save $dir/both.json --reports $dir/both.json"; do
+    "--save $dir/both.json --reports $dir/./both.json"; do
     $tremolo simulate "$dir/kept.csv" --response y --epsilon 2 --force $files >"$out" 2>"$err"
     expect "refused: ${files##*/}" "$? $(grep -c 'reads or writes as well; name another file$' "$err") $(wc -c <"$out")" "2 1 0"
 done
