@@ -286,7 +286,7 @@ void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum trem
         (void)refuse(
             error,
             "'%s' is the same in all training rows of a split, as a rare answer can be, or "
-            "too large to scale; leave its column out or try another %sseed",
+            "too large to scale; try another %sseed or, if it is a feature, leave its column out",
             constant, simulation->dashes);
     } else if (status == TREMOLO_SINGULAR) {
         (void)refuse(error, "the features depend linearly on one another; leave some out");

@@ -156,7 +156,7 @@ refused "constant feature" 2 "'x' is constant" "$dir/constant.csv" --response y 
 refused "more features than devices" 2 '[0-9]+ features need at least [0-9]+ devices, and' "$dir/wide.csv" --response y \
     --epsilon 1
 awk 'BEGIN { print "x,rare,y"; for (i = 0; i < 40; i++) print i % 7 "," (i == 5) "," i % 5 }' >"$dir/rare.csv"
-refused "an answer so rare that a split has none" 2 "'rare' is the same in all training rows of a split.*; leave its column out" \
+refused "an answer so rare that a split has none" 2 "'rare' is the same in all training rows of a split.*; try another --seed or, if it is a feature, leave its column out" \
     "$dir/rare.csv" --response y --epsilon 1 --repeats 40 --seed 1
 refused "dependent features" 2 'depend linearly' "$dir/dependent.csv" --response y --epsilon 1 \
     --test-share 0
