@@ -85,13 +85,13 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
         "response_scale", header->response_scale, "names", names_json(header), "response",
         header->response, "unit", header->unit);
     if (header->range != NULL) {
-        (void)json_object_set_new(root, "range", json_latch_numbers(header->range, d + 1));
+        json_latch_set(&root, "range", json_latch_numbers(header->range, d + 1));
     }
     if (header->inputs != NULL) {
-        (void)json_object_set_new(root, "inputs", inputs_json(header->inputs));
+        json_latch_set(&root, "inputs", inputs_json(header->inputs));
     }
     if (header->standardised) {
-        (void)json_object_set_new(root, "standardised", json_true());
+        json_latch_set(&root, "standardised", json_true());
     }
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
