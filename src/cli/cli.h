@@ -85,9 +85,9 @@ void cli_hold_signals(sigset_t *signals, bool hangup);
 /* CLI_DONE when a file may be written there, or the exit code after a message. */
 int cli_check_new(const char *command, const char *path, bool force);
 
-/* CLI_DONE unless `path`, which is to be written, is one file with one of `count` others, which are read
- * or written as well, or the exit code after a message. --force is no leave to lose data. Any path may be
- * NULL. */
+/* CLI_DONE unless `path`, which is to be written, is one file with one of `count` others, which
+ * are read or written as well, or the exit code after a message. --force is no leave to lose data.
+ * Any path may be NULL. */
 int cli_check_apart(const char *command, const char *path, const char *const *other, size_t count);
 
 /* The commands, one file each. */

@@ -310,7 +310,7 @@ static bool parse(struct simulate_options *options, int *code, int argc, char **
     return *code == CLI_DONE;
 }
 
-/* ---------------------------------------------------------------- what is said after the estimate */
+/* ---------------------------------------------------------------- after the estimate */
 
 static void print_privacy(const struct simulate_options *options,
                           const struct tremolo_design *design,

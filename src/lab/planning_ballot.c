@@ -173,11 +173,12 @@ double plan_ballot_attack(const struct tremolo_plan_request *request)
                : attack_by_epsilon(request->epsilon);
 }
 
-/* Sums of two people's samples differ by at most sqrt2, and noise of density exp(-epsilon |z| / sqrt2)
- * on n of them is normal with a variance of 4 t^2 / epsilon^2, t^2 ~ Gamma((n + 1) / 2). The best test
- * asks which of the two is nearer, so it is right E Phi(epsilon / (sqrt8 t)) of the time: a mean over
- * t, whose density has its mode near the middle of a span of 24 standard deviations, which are below
- * 1/2. `noise` is that of one sum, sqrt(2 (n + 1)) / epsilon. */
+/* Sums of two people's samples differ by at most sqrt2, and noise of density
+ * exp(-epsilon |z| / sqrt2) on n of them is normal with a variance of 4 t^2 / epsilon^2,
+ * t^2 ~ Gamma((n + 1) / 2). The best test asks which of the two is nearer, so it is right
+ * E Phi(epsilon / (sqrt8 t)) of the time: a mean over t, whose density has its mode near the
+ * middle of a span of 24 standard deviations, which are below 1/2. `noise` is that of one sum,
+ * sqrt(2 (n + 1)) / epsilon. */
 static double attack_on_sums(double noise, double epsilon)
 {
     enum { STEPS = 2000 };

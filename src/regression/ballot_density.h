@@ -20,7 +20,7 @@ enum { DENSITY_FACTORS_MAX = 15 };
 #define SHARE_CENTRE    0.0 /* logit of the part of a feature's variance that is common */
 #define SHARE_SPREAD    2.0
 #define PART_SPREAD     2.0    /* of the logits of what each factor has of that */
-#define SHARES_END      6.0    /* of these parameters: beyond, a share is 0 or 1 to a computer */
+#define SHARES_END      6.0    /* of the parameters of shares: beyond it slopes have no size */
 #define WSHARE_CENTRE   (-4.0) /* logit of the part of w that the features explain */
 #define WSHARE_SPREAD   4.0
 #define MEAN_SPREAD     0.6 /* of means, which are */
@@ -88,7 +88,8 @@ bool density_new(struct density *density, const struct tremolo_ballot *ballots);
 /* Minus the log density at a position, up to a constant, and its gradient. */
 double density_energy(struct density *density, double *gradient, const double *position);
 
-/* False where shares are beyond SHARES_END, which is as good as impossible. */
+/* False where shares are beyond SHARES_END, six prior standard deviations away: as good as
+ * impossible, and next to a division by zero. */
 bool density_has(const struct density *density, const double *position);
 
 /* All but OG, C, HG and pulls at a position. */

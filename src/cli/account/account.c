@@ -172,8 +172,8 @@ static int check_study(const struct options_given *given)
     return CLI_DONE;
 }
 
-/* What a ballot costs follows from the law of its rank alone: whom else an option speaks of, or which
- * noise, would not be what is answered. */
+/* What a ballot costs follows from the law of its rank alone: whom else an option speaks of, or
+ * which noise, would not be what is answered. */
 static int check_ballot(const struct options_given *given, const struct account_options *options)
 {
     static const char *const idle[] = {"sensitivity", "rule",  "force",   "distance",    "alpha",

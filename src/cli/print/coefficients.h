@@ -14,8 +14,8 @@ void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *d
  * that reports do not tell; "" where nothing was cut. */
 void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
 
-/* Whose the R-squared of ballots is; "" of other releases, and where none is told. The dashboard has
- * the same words (web/study/learnt.js). */
+/* Whose the R-squared of ballots is; "" of other releases, and where none is told. The dashboard
+ * has the same words (web/study/learnt.js). */
 const char *coefficients_weights(const json_t *document);
 
 /* Characters that the longest name of some rows takes in a column, 48 at most; and a name, cut to so

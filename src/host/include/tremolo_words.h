@@ -1,4 +1,5 @@
-/* tremolo_words.h -- words in a sentence: a list of them, one among them, and the one that was meant. */
+/* tremolo_words.h -- words in a sentence: a list of them, one among them, and the one that was
+ * meant. */
 #ifndef TREMOLO_WORDS_H
 #define TREMOLO_WORDS_H
 

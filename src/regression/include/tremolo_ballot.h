@@ -91,7 +91,8 @@ struct tremolo_ballot_fit {
 
 /* Fit `beta` (d numbers, scaled units) with an intercept. AUTO: from the posterior mean of
  * the moments; UNBIASED: as they are. `level` is that of the interval of R^2, in (0, 1).
- * ONE_SHOT is BAD_ARGUMENT. SINGULAR when UNBIASED meets a singular matrix. */
+ * ONE_SHOT is BAD_ARGUMENT. SINGULAR when UNBIASED meets a singular matrix, NOT_CONVERGED when
+ * eigenvalues are not found or the fit is no number. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_fit(double *beta,
                                                         struct tremolo_ballot_fit *fit,
                                                         const struct tremolo_ballot *ballots,

@@ -268,7 +268,8 @@ struct tremolo_coefficient {
 };
 
 /* Inference for every coefficient at confidence `level` (0 < level < 1): rows
- * 0..d-1 the features and row d the intercept (d + 1 rows must be there). `units` may be NULL. SINGULAR when S cannot be inverted. */
+ * 0..d-1 the features and row d the intercept (d + 1 rows must be there). `units` may be
+ * NULL. SINGULAR when S cannot be inverted. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
                                                    const struct tremolo_debiased *evidence,
                                                    const struct tremolo_units *units, double level);

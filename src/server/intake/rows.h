@@ -25,9 +25,9 @@ void rows_free(struct rows *rows);
 /* Put a row, which may lie anywhere in `rows` behind it, at place `at`. */
 void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *row, unsigned bucket);
 
-/* As tremolo_release_fold(), in two steps, for sums that others read: the lock that guards them is needed for the
- * second only. rows_expand() takes rows from `from` on, of `count` in all, and returns how many
- * it took, at least one; rows_add() adds these. */
+/* As tremolo_release_fold(), in two steps, for sums that others read: the lock that guards them is
+ * needed for the second only. rows_expand() takes rows from `from` on, of `count` in all, and
+ * returns how many it took, at least one; rows_add() adds these. */
 enum { ROWS_EXPANDED_BYTES = 1 << 16 };
 size_t rows_expand(int8_t expanded[ROWS_EXPANDED_BYTES], const struct tremolo_study *study,
                    const struct rows *rows, size_t from, size_t count);

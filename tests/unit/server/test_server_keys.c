@@ -12,7 +12,7 @@
 
 #include "keys.h"
 
-enum { KEY_BYTES = 32, WORDS_BYTES = 5000 };
+enum { KEY_BYTES = 32 };
 
 static char directory[64];
 
