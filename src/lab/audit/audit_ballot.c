@@ -359,11 +359,11 @@ static void one_device(struct ballots *ballots, struct pair *pair, unsigned numb
 }
 
 /* How many reports the i-th pair of devices makes: what a device does wrong only after a while
- * shows in some that live longer, as long as a ledger's budget lasts. */
+ * shows in some that live longer, as long as a ledger's budget lasts, of which it keeps 15 bits. */
 static unsigned releases_of(const struct ballots *ballots, uint64_t i)
 {
-    double most =
-        floor(floor(UINT32_MAX / 131072.0) * 65536.0 / tremolo_study_charge(&ballots->study) / 2.0);
+    double budget = (double)(UINT32_MAX >> 17 << 16);
+    double most = floor(budget / tremolo_study_charge(&ballots->study) / 2.0); /* in a round */
     return i % LONG_EVERY == 1 ? 2 * (unsigned)fmin(LONG_RELEASES / 2.0, most) : RELEASES;
 }
 

@@ -110,12 +110,10 @@ static struct stream seed(const struct audit_before *before, const struct audit_
     return stream;
 }
 
-struct audit_before audit_before(const struct audit_device *device)
+struct audit_before audit_before(struct audit_device *device)
 {
-    const struct tremolo_slot *slot = device->slots;
-    struct audit_before before = {.sequence = slot->sequence};
-    memcpy(before.secret, slot->report + slot->length % TREMOLO_MAX_REPORT_BYTES,
-           sizeof before.secret);
+    struct audit_before before = {.sequence = device->slots[0].sequence};
+    memcpy(before.secret, audit_secret_of(&device->slots[0]), sizeof before.secret);
     return before;
 }
 

@@ -120,12 +120,6 @@ static void check_repeating(struct audit_life *life)
     device->seeded = kept.seeded;
 }
 
-/* The secret that follows a slot's report. */
-static uint8_t *secret_of(struct tremolo_slot *slot)
-{
-    return slot->report + slot->length % TREMOLO_MAX_REPORT_BYTES;
-}
-
 /* Every bit of the stored secret changes what a source that repeats itself gives. */
 static void check_secret_bits(struct audit_life *life)
 {
@@ -139,8 +133,9 @@ static void check_secret_bits(struct audit_life *life)
     check_another(life, 0, seen, "at first");
     for (unsigned bit = 0; bit < 8 * TREMOLO_SECRET_BYTES; bit++) {
         memcpy(device->slots, stored, sizeof stored);
-        secret_of(&device->slots[0])[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        memcpy(secret_of(&device->slots[1]), secret_of(&device->slots[0]), TREMOLO_SECRET_BYTES);
+        audit_secret_of(&device->slots[0])[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        memcpy(audit_secret_of(&device->slots[1]), audit_secret_of(&device->slots[0]),
+               TREMOLO_SECRET_BYTES);
         check_another(life, 0, seen, "with another secret in its ledger");
     }
     device->period = 0;
@@ -172,11 +167,11 @@ static void check_secret(struct audit_life *life)
     bool renewed = true;
     bool told = false;
     (void)audit_enrol_for(life, audit_room(life));
-    memcpy(before, secret_of(slot), sizeof before);
+    memcpy(before, audit_secret_of(slot), sizeof before);
     for (; made < RELEASES && audit_ask(life, made) == TREMOLO_OK; made++) {
-        renewed = renewed && memcmp(before, secret_of(slot), sizeof before) != 0;
-        told = told || tells(life, before) || tells(life, secret_of(slot));
-        memcpy(before, secret_of(slot), sizeof before);
+        renewed = renewed && memcmp(before, audit_secret_of(slot), sizeof before) != 0;
+        told = told || tells(life, before) || tells(life, audit_secret_of(slot));
+        memcpy(before, audit_secret_of(slot), sizeof before);
     }
     audit_expect(audit, CHECK_HEDGED, renewed, "a report leaves the ledger's secret as it was");
     audit_expect(audit, CHECK_HEDGED, !told, "a report holds a part of the ledger's secret");

@@ -169,7 +169,8 @@ static void check_budget(struct audit_life *life)
     }
 }
 
-/* A study whose releases cost so much that the sum of two does not fit the ledger's numbers. */
+/* A study whose releases cost so much that the sum of two, of ballots that of 17, does not fit the
+ * ledger's numbers: fewer than a drain asks for. */
 static struct tremolo_study dear_study(const struct tremolo_study *study)
 {
     struct tremolo_study dear = *study;
@@ -212,6 +213,7 @@ static void drain(struct audit_life *life, uint32_t budget)
 static void check_drained(struct audit_life *life)
 {
     const struct tremolo_study study = life->study;
+    /* Not a whole number of charges: 13 would be a sum rounded up. */
     drain(life, (uint32_t)fmin(12.7 * tremolo_study_charge(&study), UINT32_MAX));
     life->study = dear_study(&study);
     if (tremolo_study_check(&life->study) == TREMOLO_OK) {
@@ -263,7 +265,7 @@ static void check_damage(struct audit_life *life)
     }
     double after = audit_left(life);
     memcpy(stored, slot, sizeof stored);
-    size_t bytes = offsetof(struct tremolo_slot, report) + slot->length;
+    size_t bytes = (size_t)(audit_secret_of(slot) - (uint8_t *)slot);
     for (size_t k = 0; k < bytes; k++) {
         bool forgotten = false;
         for (unsigned flip = 1; flip < 256; flip *= 2) {
@@ -348,11 +350,11 @@ static void check_mac(struct audit_life *life)
     bool holds = report.mac != NULL &&
                  tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK;
     size_t unnoticed = 0;
-    for (size_t k = 0; k < life->length && holds;
-         k++) { /* a decoder refuses another head of the MAC */
+    for (size_t k = 0; k < life->length && holds; k++) {
+        bool head = life->bytes + k + 1 == report.mac; /* of the MAC: decoders refuse another */
         life->bytes[k] ^= 1;
-        unnoticed += tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK &&
-                     life->bytes + k + 1 != report.mac;
+        unnoticed +=
+            !head && tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK;
         life->bytes[k] ^= 1;
     }
     bool other = holds && other_key_holds(life, &report, key);

@@ -117,10 +117,12 @@ void audit_expect(struct audit *audit, enum audit_check check, bool holds, const
 void audit_leave_out(struct audit *audit, enum audit_check check);
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
-/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a correlation of n pairs, a mean square of n
- * standard normals, k successes of n at probability q. One-sided: equal counts of `cells` cells, and the
+/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a sum over the root of its squares
+ * whose terms are as likely their opposites, a correlation of n pairs, a mean square of n standard
+ * normals, k successes of n at probability q. One-sided: equal counts of `cells` cells, and the
  * Kolmogorov-Smirnov distance of two histograms of `cells` cells. */
 double audit_p_normal(double z);
+double audit_p_even(double z);
 double audit_p_correlation(double r, double n);
 double audit_p_square(double mean_square, double n);
 double audit_p_binomial(double k, double n, double q);
@@ -159,6 +161,8 @@ struct audit_sample {
 bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
 struct tremolo_platform audit_platform(struct audit *audit);
 void audit_expect_wiped(struct audit *audit);
+/* The secret that follows a slot's report. */
+uint8_t *audit_secret_of(struct tremolo_slot *slot);
 
 /* One report of the enrolled device, decoded; audit->bytes hold it. Lengths are compared, and a
  * refusal, or what cannot be read, is noted. */
@@ -276,7 +280,7 @@ struct audit_before {
     uint8_t secret[TREMOLO_SECRET_BYTES];
     uint32_t sequence;
 };
-struct audit_before audit_before(const struct audit_device *device);
+struct audit_before audit_before(struct audit_device *device);
 
 /* After it. `key` is round * 65536 + sample. */
 struct audit_draw {
