@@ -874,7 +874,8 @@ static void test_sound(void **state)
 /* Laws from nearly no information to nearly all of it, the response private and public: the audit
  * computes scores as the device does, so closely that no answer counts as another rank's, and
  * leaves out what the middle of all ranges leaves undecided with a public response, where many
- * scores are equal. */
+ * scores are equal. 10,000 pairs each and one seed; the ten audits accuse a sound build with
+ * probability 1e-5 at most, 1e-6 each. */
 static void test_sound_laws(void **state)
 {
     static const double epsilons[] = {0.01, 0.3, 2.0, 5.0, 15.0};

@@ -74,7 +74,7 @@ void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
         for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL; k++) {
             double r = ids->told[k][bit] / sqrt(fmax(ids->square[k] * n, 1e-300));
             double z = ids->told[k][bit] / sqrt(fmax(ids->square[k], 1e-300));
-            audit_note(audit, tells[k].check, audit_p_normal(z), r, 0.0,
+            audit_note(audit, tells[k].check, audit_p_even(z), r, 0.0,
                        "bit %u of the ids tells %s: correlation %.3f", bit, tells[k].name, r);
         }
     }

@@ -323,7 +323,7 @@ static void judge_waves(const struct audit_battery *battery)
     }
 }
 
-/* A sum of even terms over the root of its squares has no heavier tails than a normal. */
+/* Given the sample, a wave is as likely its opposite, whatever noise is beside it. */
 static void judge_turned(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
@@ -333,7 +333,7 @@ static void judge_turned(const struct audit_battery *battery)
             for (unsigned k = 0; k < 2; k++) {
                 char name[NAME_BYTES];
                 double z = product->turned[k] / sqrt(fmax(product->turned2[k], 1e-300));
-                audit_note(battery->audit, CHECK_PHASE, audit_p_normal(z), z / sqrt(battery->count),
+                audit_note(battery->audit, CHECK_PHASE, audit_p_even(z), z / sqrt(battery->count),
                            0.0,
                            "the phase of vector %u goes along with %s of %s: correlation %.3f (%s)",
                            i, k == 0 ? "noise" : "the size of noise", name_of(name, battery, j),
