@@ -30,6 +30,22 @@ compare() {
         "$work/firmware.o" "$work/tremolo_device.o" &&
         "$work/board" $(sed -n 's/^raw //p' "$work/host") >"$work/board.out"
     expect "$name: the firmware reports" $? 0
+    # Each pair of numbers, the range in the comment beside it, and the formula of docs/embedding.md.
+    sed -n 's|^.*[ ={]{*{\(-*[0-9]*\), \(-*[0-9]*\)}, /\* \(.*\) \*/$|\1\t\2\t\3|p' "$work/tremolo_the_study.h" |
+        python3 -c '
+import json, re, sys
+values, raw = json.loads(sys.argv[1]), [int(word) for word in sys.argv[2].split()]
+rows = [line.rstrip("\n").split("\t") for line in sys.stdin]
+assert len(rows) == len(raw), (rows, raw)
+for (least, most, words), is_raw in zip(rows, raw):
+    name, text = words.replace("/ *", "/*").replace("* /", "*/").rsplit(": ", 1)
+    ends = re.match("(-?[0-9.e+-]+) to (-?[0-9.e+-]+)(,| |$)", text)
+    low, high = map(float, ends.groups()[:2]) if ends else (0.0, 1.0)
+    by_formula = int(least) + (values.get(name, 0) - low) / (high - low) * (int(most) - int(least))
+    # The host rounds to a step, and a step of its bounds is an eighth of a step less over half a range.
+    assert abs(by_formula - is_raw) <= 1, (name, by_formula, is_raw)
+' "$sample" "$(sed -n 's/^raw //p' "$work/host")"
+    expect "$name: bounds, comments and the formula of docs/embedding.md give the host's numbers" $? 0
     sed '/^raw/d' "$work/host" | cmp -s - "$work/board.out"
     expect "$name: id, budget, charge and bytes are the host's" $? 0
 }

@@ -55,9 +55,9 @@ static int read_raw(int32_t *raw, const struct tremolo_study_file *file, const c
     enum tremolo_status status = TREMOLO_OK;
     (void)printf("raw");
     for (size_t i = 0; i <= d && status == TREMOLO_OK; i++) {
-        const struct tremolo_study_coordinate *coordinate = tremolo_study_file_coordinate(file, i);
-        struct tremolo_host_range range = {coordinate->low, coordinate->high};
-        double value = json_number_value(json_object_get(values, coordinate->name));
+        const struct tremolo_study_coordinate reach = tremolo_study_file_reach(file, i);
+        struct tremolo_host_range range = {reach.low, reach.high};
+        double value = json_number_value(json_object_get(values, reach.name));
         status = tremolo_host_raw(&raw[i], value, &range);
         (void)printf(" %ld", (long)raw[i]);
     }

@@ -5,7 +5,9 @@
  * identified the study. As in host/, a policy has a say: it refuses the study,
  * sets the distance at which reports are charged, and is the ledger's budget. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli.h"
 #include "files.h"
@@ -24,17 +26,31 @@ static void put_comment(const char *text)
     }
 }
 
+/* In as few digits as bring the number back. */
+static void put_number(double value)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.15g", value);
+    (void)printf("%.*g", strtod(text, NULL) == value ? 15 : 17, value);
+}
+
+/* What the two numbers beside it stand for. An answer is 0 or 1, and a ballot's range lies about what
+ * is typical of it, so that neither need be an end. */
 static void put_range(const struct tremolo_study_coordinate *at)
 {
+    bool answer = at->from != NULL;
     put_comment(at->name);
-    if (at->from != NULL) {
-        (void)printf(": ");
-        put_comment(at->from);
+    (void)printf(": ");
+    if (!answer || at->low != 0 || at->high != 1) {
+        put_number(at->low);
         (void)printf(" to ");
+        put_number(at->high);
+        (void)printf(answer ? ", where 0 is " : " ");
+    }
+    put_comment(answer ? at->from : at->unit);
+    if (answer) {
+        (void)printf(at->low != 0 || at->high != 1 ? " and 1 is " : " to ");
         put_comment(at->to);
-    } else {
-        (void)printf(": %.17g to %.17g ", at->low, at->high);
-        put_comment(at->unit);
     }
 }
 
