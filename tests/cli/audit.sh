@@ -30,7 +30,9 @@ get sound 'all(not c["failed"] and c["finding"] == "" and c["tests"] > 0 for x i
 say $? "no check fails"
 get sound 'set("axis,near an axis,vector,across vectors,random,mixed,diagonal".split(",")) == {p["apart"] for p in a["people"]}'
 say $? "people are apart in every way"
-get sound '0.3 <= a["measured"]["epsilon_lower"] <= 1 and 2 >= 2 * d["audits"][1]["measured"]["epsilon_lower"] / 1 >= 1.7'
+# Ballots come close: six seeds gave 0.88 to 0.97 of their claim. A bound exceeds it in one run of twenty
+# at most, and the seed is fixed.
+get sound '0.3 <= a["measured"]["epsilon_lower"] <= 1 and 0.85 <= d["audits"][1]["measured"]["epsilon_lower"] <= 1'
 say $? "bounds are below the claim and not far"
 # 20,000 devices of the diagonal's people tell mu within 0.018: five of these above the claim.
 get sound 'all(p["mu_seen"] <= 0.389 + 9 / p["devices"] ** .5 for p in a["people"])'
