@@ -40,6 +40,8 @@ def test_features_and_guarantee(study):
     assert study.features[2].levels == ("chest", "ring", "wrist")
     assert study.response.unit == "1/min"
     assert tremolo.explain(study).epsilon == pytest.approx(2, abs=1e-5)
+    words = str(tremolo.explain(study))
+    assert words.startswith("For the reviewer:\nEach device") and "\nFor the participant:\nYour device" in words
     near = Study.build(
         title="n", features={"x": (0, 1)}, response=("y", (0, 1)), epsilon=1, neighbours="distance=0.5"
     )

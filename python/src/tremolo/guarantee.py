@@ -68,7 +68,8 @@ class Guarantee(Mapping[str, Any]):
         return list(self._document["differences"])
 
     def __str__(self) -> str:
-        return textwrap.fill(self.reviewer, 78)
+        said = ("For the reviewer:", self.reviewer, "", "For the participant:", self.participant)
+        return "\n".join(textwrap.fill(words, 78) for words in said)
 
     def __repr__(self) -> str:
         return (

@@ -272,14 +272,51 @@ class Result:
         tail = (1.0 - self.level) / 2.0
         return ["", "coef", "std err", "t", "P>|t|", f"[{tail:.3g}", f"{1.0 - tail:.3g}]"]
 
+    def _references(self) -> List[str]:
+        """Of each category, the level that the others are compared with, as in region=east."""
+        parts = {part for name in self.names for part in name.split(":")}
+        found = []
+        for column in (self._document.get("inputs") or {"columns": []})["columns"]:
+            if column["kind"] == "category":
+                start, reference = f"{column['name']}=", f"{column['name']}={column['levels'][0]}"
+                if reference not in parts and any(part.startswith(start) for part in parts):
+                    found.append(reference)
+        return found
+
+    def _cut(self) -> str:
+        """What ballots' cut of the response does to the coefficients; empty where nothing was cut."""
+        share = self._document["response_cut"]
+        if self._document["release"] != "ballot" or not any(
+            row["identified"] for row in self._document["coefficients"]
+        ):
+            return ""
+        if share is None:
+            return (
+                "Devices cut responses at the ends of their range, which draws coefficients to zero "
+                "by about the share that is cut; reports do not tell it."
+            )
+        if share == 0:
+            return ""
+        return (
+            f"{round(share * self.nobs):,} of {self.nobs:,} responses lie beyond the range of "
+            f"{self.response} and count as its ends: coefficients are drawn to zero by about "
+            f"{100 * share:.2g} %, by more where a feature sets those people apart, and no interval knows."
+        )
+
     def _notes(self) -> List[str]:
-        notes = list(self.not_identified)
+        notes = []
+        if self._references():
+            notes.append(f"A level is compared with its reference: {', '.join(self._references())}.")
+        if self._cut():
+            notes.append(self._cut())
+        notes += self.not_identified
         if self._document["remark"]:
             notes.append(str(self._document["remark"]))
         if self.bounds_from_data:
+            ranges = self._document["simulation"]["scale"] == "ranges"
             notes.append(
-                "Bounds were taken from the data, which is not private; real studies state them "
-                "beforehand."
+                f"{'Typical ranges and values' if ranges else 'Bounds'} were taken from the data, which is "
+                "not private; real studies state them beforehand."
             )
         guarantee = self.guarantee
         notes.append(
