@@ -445,6 +445,9 @@ cat >"$dir/fruit.json" <<'STUDY'
 STUDY
 $tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --json >"$out"
 expect "a category is compared with the study's first level" "$? $(grep -c '"c=apple"' "$out")" "0 5"
+$tremolo simulate "$dir/fruit.csv" --study "$dir/fruit.json" --seed 1 --save "$dir/fruit.html" >"$out"
+expect "and both forms of the result say with which" \
+    "$(grep -ch 'A level is compared with its reference: c=pear\.' "$out" "$dir/fruit.html" | tr '\n' ' ')" "1 1 "
 sed 's/"b"/"c"/' "$dir/study.json" >"$dir/other.json"
 refused "a column the study does not know" 2 "no bounds for column 'b'" "$dir/known.csv" \
     --response y --features a,b --epsilon 3 --study "$dir/other.json"

@@ -8,7 +8,7 @@ import { limitsSentence } from '../../src/web/study/budget.js';
 import { toldSince, visibleAt } from '../../src/web/study/projection.js';
 import { differenceCells } from '../../src/web/study/differences.js';
 import { protection, protectionCaution, protectionSentence } from '../../src/web/study/gauge.js';
-import { about, cutSentence, effectSentence, gradientSentence, learnt, neededWords, roundSizeSentence, sentenceText, weightsSentence } from '../../src/web/study/learnt.js';
+import { about, cutSentence, effectSentence, gradientSentence, learnt, neededWords, referenceSentence, roundSizeSentence, sentenceText, weightsSentence } from '../../src/web/study/learnt.js';
 import { named } from '../../src/web/study/studies.js';
 import { refusal } from '../../src/web/participant/policy.js';
 import { datesSentence } from '../../src/web/study/terms.js';
@@ -137,6 +137,14 @@ await test('what cutting responses does is said beside the coefficients of ballo
     const said = (release, identified) => cutSentence({ release, coefficients: [{ identified }] });
     assert.match(said('ballot', true), /draws coefficients to zero by about the share that is cut; reports do not tell it\.$/);
     assert.deepEqual([said('sample', true), said('ballot', false)], ['', '']);
+});
+await test('what the levels of a category are compared with is said', () => {
+    const columns = [{ name: 'age', kind: 'numeric' }, { name: 'region', kind: 'category', levels: ['east', 'north'] }];
+    const said = (...names) => referenceSentence({ inputs: { columns }, coefficients: names.map((name) => ({ name })) });
+    assert.equal(said('age', 'region=north'), 'A level is compared with its reference: region=east.');
+    assert.equal(said('age:region=north'), 'A level is compared with its reference: region=east.');
+    assert.deepEqual([said('age'), said('subregion=north'), said('region=east', 'region=north')], ['', '', '']);
+    assert.equal(referenceSentence({ inputs: null, coefficients: [] }), '');
 });
 await test('whose the R² of ballots is is said where there is one', () => {
     assert.match(weightsSentence({ release: 'ballot', r2: 0.4 }), /^Ballots weigh people by how typical they are: /);

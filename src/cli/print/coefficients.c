@@ -83,6 +83,48 @@ void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *docum
     }
 }
 
+/* Does a coefficient stand for this level of this column, alone or in a product? NULL: for any level. */
+static bool has_level(const json_t *rows, const char *column, const char *level)
+{
+    size_t length = strlen(column);
+    for (size_t index = 0; index < json_array_size(rows); index++) {
+        const char *name = member_text(json_array_get(rows, index), "name");
+        for (const char *at = name; at != NULL; at = strchr(at, ':')) {
+            at += *at == ':';
+            if (strncmp(at, column, length) == 0 && at[length] == '=' &&
+                (level == NULL || strcmp(at + length + 1, level) == 0)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void coefficients_reference(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document)
+{
+    const json_t *rows = json_object_get(document, "coefficients");
+    const json_t *columns = json_object_get(json_object_get(document, "inputs"), "columns");
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t index = 0; index < json_array_size(columns); index++) {
+        const json_t *column = json_array_get(columns, index);
+        const char *name = member_text(column, "name");
+        const char *level = json_string_value(json_array_get(json_object_get(column, "levels"), 0));
+        if (level == NULL || used >= COEFFICIENTS_CAPTION_BYTES || !has_level(rows, name, NULL) ||
+            has_level(rows, name, level)) {
+            continue;
+        }
+        int written =
+            snprintf(text + used, COEFFICIENTS_CAPTION_BYTES - used, "%s%s=%s",
+                     used == 0 ? "A level is compared with its reference: " : ", ", name, level);
+        used += written > 0 ? (size_t)written : 0;
+    }
+    if (used > 0 && used + 1 < COEFFICIENTS_CAPTION_BYTES) {
+        text[used] = '.';
+        text[used + 1] = '\0';
+    }
+}
+
 const char *coefficients_weights(const json_t *document)
 {
     bool told = json_is_number(json_object_get(document, "r2"));

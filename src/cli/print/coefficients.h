@@ -14,6 +14,10 @@ void coefficients_caption(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *d
  * that reports do not tell; "" where nothing was cut. */
 void coefficients_cut(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
 
+/* What the coefficients of a category's levels are differences from; "" where there are none. The
+ * dashboard has the same words (web/study/learnt.js). */
+void coefficients_reference(char text[COEFFICIENTS_CAPTION_BYTES], const json_t *document);
+
 /* Whose the R-squared of ballots is; "" of other releases, and where none is told. The dashboard
  * has the same words (web/study/learnt.js). */
 const char *coefficients_weights(const json_t *document);

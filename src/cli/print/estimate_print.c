@@ -93,6 +93,8 @@ static void print_table(const json_t *document)
                  "Estimate", "Std. Error", "t value", "Pr(>|t|)",
                  100 * member_number(document, "level"));
     print_rows(rows);
+    coefficients_reference(caption, document);
+    coefficients_paragraph("%s", caption);
     if (!isnan(degrees)) {
         (void)printf("p values and intervals: Student's t, %g degree%s of freedom", degrees,
                      degrees == 1 ? "" : "s");

@@ -191,8 +191,10 @@ static void coefficient_table(FILE *out, const json_t *result, const json_t *row
     const json_t *level = json_object_get(result, "level");
     char caption[COEFFICIENTS_CAPTION_BYTES];
     char interval[32];
-    coefficients_cut(caption, result);
     html(out, "<div id=\"results\"></div>\n");
+    coefficients_reference(caption, result);
+    html_element(out, "p class=\"facts\"", caption);
+    coefficients_cut(caption, result);
     html_element(out, "p class=\"facts\"", caption);
     coefficients_caption(caption, result);
     (void)snprintf(interval, sizeof interval, "%g%% interval",

@@ -1,6 +1,6 @@
 /* coefficients.js -- the results of a study: the panel, and where its numbers are from. */
 import { element, section, setText, show } from '../common/dom.js';
-import { cutSentence, roundSizeSentence, weightsSentence } from './learnt.js';
+import { cutSentence, referenceSentence, roundSizeSentence, weightsSentence } from './learnt.js';
 import { resultsPanel } from './results.js';
 
 /* The protocol counts rounds from 0, people from 1. */
@@ -14,17 +14,19 @@ export function coefficientsSection(study) {
     const unclear = element('p', { class: 'facts' });
     const source = element('p', { class: 'facts' });
     const size = element('p', { class: 'facts' });
+    const reference = element('p', { class: 'facts' });
     const cut = element('p', { class: 'facts' });
     const weights = element('p', { class: 'facts' });
     return {
-        node: section('Results', panel.node, cut, weights, unclear, size, source),
+        node: section('Results', panel.node, reference, cut, weights, unclear, size, source),
         update({ estimate }) {
             panel.update(estimate);
             /* Why there are none; how many devices are lacking is said above. */
             const words = estimate.remark ?? '';
             setText(unclear, words === '' ? '' : `${words[0].toUpperCase()}${words.slice(1)}.`);
             show(unclear, words !== '');
-            for (const [node, said] of [[cut, cutSentence(estimate)], [weights, weightsSentence(estimate)]]) {
+            const sentences = [[reference, referenceSentence(estimate)], [cut, cutSentence(estimate)], [weights, weightsSentence(estimate)]];
+            for (const [node, said] of sentences) {
                 setText(node, said);
                 show(node, said !== '');
             }

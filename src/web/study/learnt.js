@@ -114,6 +114,16 @@ export function cutSentence({ release, coefficients }) {
         ? 'Devices cut responses at the ends of their range, which draws coefficients to zero by about the share that is cut; reports do not tell it.' : '';
 }
 
+/** What the coefficients of a category's levels are differences from. */
+export function referenceSentence({ inputs, coefficients }) {
+    const has = (start) => coefficients.some(({ name }) => name.split(':').some((part) => part.startsWith(start)));
+    const references = (inputs?.columns ?? [])
+        .filter(({ kind, name, levels }) => kind === 'category' && has(`${name}=`)
+            && !coefficients.some((row) => row.name.split(':').includes(`${name}=${levels[0]}`)))
+        .map(({ name, levels }) => `${name}=${levels[0]}`);
+    return references.length > 0 ? `A level is compared with its reference: ${references.join(', ')}.` : '';
+}
+
 /** Whose the R² of ballots is. */
 export function weightsSentence({ release, r2 }) {
     return release === 'ballot' && r2 !== null

@@ -244,9 +244,11 @@ let panels = 0;
 
 /* ---------------------------------------------------------------- panel */
 
-function captionOf({ response, level }, mode) {
+/* A ballot's range in a study is the typical one; everywhere else it is all that there is. */
+function captionOf({ response, level, release, study }, mode) {
     const unit = response.unit ? [' (', { name: response.unit }, ')'] : [];
-    const change = mode === WHOLE ? 'while a feature goes from its lowest to its highest value' : 'with one more unit of a feature';
+    const range = release === 'ballot' && study !== null ? 'through its typical range' : 'from its lowest to its highest value';
+    const change = mode === WHOLE ? `while a feature goes ${range}` : 'with one more unit of a feature';
     return ['How much ', { name: response.name }, ...unit, ` changes ${change}, all others equal, with ${number(100 * level, 3)}% intervals. Blue ones exclude zero.`];
 }
 
