@@ -151,16 +151,20 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     }
     (void)printf(
         "round %u of %u: report %s, %zu bytes, %s; left for other reports: epsilon %.4g at "
-        "delta %g (%s %.6g%s)%s\n",
+        "delta %g",
         receipt->round + 1, options->rounds, id, receipt->report_bytes,
         receipt->repeated
             ? "known already: this device's report was sent before, and the values of "
               "--sample were not used"
             : "accepted",
-        tremolo_digits_down(epsilon, 4), delta, receipt->of_epsilon ? "pure epsilon" : "mu^2",
-        tremolo_digits_down(left, 6),
-        receipt->of_epsilon ? "" : ", which is what adds up: epsilons of noisy samples do not",
-        receipt->left_by_policy ? "; the policy's total, below the ledger's, sets that" : "");
+        tremolo_digits_down(epsilon, 4), delta);
+    if (!receipt->of_epsilon) {
+        (void)printf(" (mu^2 %.6g, which is what adds up: epsilons of noisy samples do not)",
+                     tremolo_digits_down(left, 6));
+    }
+    (void)printf("%s\n", receipt->left_by_policy
+                             ? "; the policy's total, below the ledger's, sets that"
+                             : "");
     return fflush(stdout) == 0 ? 0 : -1;
 }
 

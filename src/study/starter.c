@@ -45,7 +45,7 @@ static const char starter_text[] =
     "which draws effects to zero by about the share beyond. Where their size matters, choose a "
     "range "
     "that about 99 of 100 lie in, which takes two to three times the devices.\",\n"
-    "               \"name\": \"heart rate\", \"unit\": \"1/min\", \"low\": 50, \"high\": 90},\n"
+    "               \"name\": \"heart rate\", \"unit\": \"beats/min\", \"low\": 50, \"high\": 90},\n"
     "  \"privacy\": {\n"
     "    \"comment\": \"neighbours: 'any' two people, or {'distance': r} in half ranges, which is "
     "far less. protects: 'all', or 'features' when everybody's response may be seen.\",\n"

@@ -19,7 +19,7 @@ stop_server
 expect "a store without a study says so" "$? $(cat "$work/err")" "2 tremolo fit: $work/data: no study was published on this server yet"
 start_server "$work/data"
 id=$(create_study "$work/study.json")
-refused "a second server" "another server uses $work/data" \
+refused "a second server" "a running server uses $work/data" \
     "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
 refused "reading beside a server" "a server uses this directory; ask it: tremolo fit URL" "$tremolo" fit "$work/data"
 expect "the first goes on" "$(http_status "$url/v1/studies/$id")" 200

@@ -46,6 +46,11 @@ first=$(cut -d' ' -f6 "$out")
 device "$one" a --server-key "$work/server.key" --json
 expect_match "again, it is known" "$out" '"repeated": ?true'
 expect_match "under the same id" "$out" "\"report\": ?\"${first%,}\""
+$tremolo study init >"$work/ballot.json"
+echo '{"sleep": 7.2, "smoker": "no", "heart rate": 61}' >"$work/ballot_sample.json"
+$tremolo report --study "$url/v1/studies/$(create_study "$work/ballot.json")" --state "$work/ballot" \
+    --sample "$work/ballot_sample.json" --enrol --trust-new >"$out" 2>"$err"
+expect_match "a ballot's receipt has one number" "$out" '; left for other reports: epsilon 6 at delta 0$'
 device "$one" b --enrol --trust-new
 expect "trust on first use, when told to" $? 0
 expect "pins the key" "$(cat "$work/b/server.key")" "$(cat "$work/server.key")"

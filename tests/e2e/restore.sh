@@ -136,6 +136,6 @@ refused "  an estimate from it" "tremolo.db-wal is damaged" "$tremolo" fit "$wor
 expect "  and nothing changed" "$(cat "$work/killed"/* | cksum)" "$before"
 open_server "$work/killed" --accept-loss
 expect "with a word it is served, without them" "$(count)" 5
-refused "a directory in use" "another server uses" "$tremolo" check "$work/killed"
+refused "a directory in use" "a running server uses" "$tremolo" check "$work/killed"
 timeout 20 "$tremolo" check "$work" >"$work/out" 2>"$work/err"
 expect "a directory that is no server's" $? 2

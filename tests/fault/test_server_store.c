@@ -227,7 +227,7 @@ static void test_a_second_server_is_refused(void **state)
     struct writer *writer = open_writer();
     (void)state;
     assert_int_not_equal(store_open_sqlite(&store, directory, STORE_CAREFUL, words), TREMOLO_OK);
-    assert_non_null(strstr(words, "another server uses"));
+    assert_non_null(strstr(words, "a running server uses"));
     assert_non_null(strstr(words, directory));
     writer_stop(writer);
 }

@@ -90,7 +90,7 @@ enum store_consent {
 /* Open or create the SQLite store in directory `path`; one of before there were check values is
  * upgraded. STORE_FAILED when another process has it open or acknowledged reports are missing,
  * MALFORMED when it is damaged; `words` (may be NULL) gets the reason of any failure. */
-#define STORE_IN_USE "another server uses" /* how the words begin when it is locked */
+#define STORE_IN_USE "a running server uses" /* how the words begin when it is locked */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                                        enum store_consent consent,
                                                        char words[TREMOLO_WORDS_BYTES]);

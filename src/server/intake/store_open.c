@@ -348,7 +348,7 @@ static bool explain_state(struct sqlite_store *store, const char *path)
 {
     int code = sqlite3_errcode(store->database) & 0xff;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-        (void)sqlite_say(store, TREMOLO_OK, STORE_IN_USE " %s", path);
+        (void)sqlite_say(store, TREMOLO_OK, STORE_IN_USE " %s; stop it first", path);
         return true;
     }
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
