@@ -112,7 +112,8 @@ bool tremolo_prediction_read(struct tremolo_prediction **prediction, const char 
     json_error_t where;
     json_t *root = json_loadb(json, length, JSON_REJECT_DUPLICATES, &where);
     if (root == NULL) {
-        (void)snprintf(error, TREMOLO_PREDICT_ERROR_BYTES, "line %d is not JSON, as a result saved under a name in .json is",
+        (void)snprintf(error, TREMOLO_PREDICT_ERROR_BYTES,
+                       "line %d is not JSON, as a result saved under a name in .json is",
                        where.line);
         return false;
     }
