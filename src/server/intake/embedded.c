@@ -481,8 +481,8 @@ static enum tremolo_status recover(struct writer *writer, char words[TREMOLO_WOR
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
-        (void)snprintf(words, TREMOLO_WORDS_BYTES, "the log cannot be recovered: %s",
-                       why[0] != '\0' ? why : tremolo_status_sentence(status));
+        (void)words_say(words, status, "the log cannot be recovered: %s",
+                        why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
     return status == TREMOLO_OK ? settle_rounds(writer, words) : status;
 }
