@@ -144,7 +144,7 @@ static void add_placeholders(struct tremolo_study_problems *problems, const char
         struct tremolo_study_problem *problem = &problems->item[problems->stored++];
         bool both = response && found > 1;
         size_t more = found - 1 - both; /* features; a file has not room for more than 65,535 */
-        char others[48] = "";
+        char others[28] = "";           /* " and of 65535 more features" */
         if (more > 0) {
             (void)snprintf(others, sizeof others, "%s of %u more feature%s", both ? "," : " and",
                            (unsigned)more & 0xffff, more > 1 ? "s" : "");
