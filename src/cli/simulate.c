@@ -323,10 +323,10 @@ static void print_privacy(const struct simulate_options *options,
         return;
     }
     if (experiment->release == TREMOLO_RELEASE_BALLOT) {
-        printf("Epsilon %.4g of the %g asked for, by ballots.\n",
+        printf("Epsilon spent: %.4g of %g, by ballots.\n",
                tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon);
     } else {
-        printf("Epsilon %.4g of the %g asked for; noise sd %.4g in scaled units.\n",
+        printf("Epsilon spent: %.4g of %g; noise sd %.4g in scaled units.\n",
                tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon,
                result->privacy.sigma);
     }

@@ -14,8 +14,9 @@ const char *const tremolo_demo_names[TREMOLO_DEMO_FEATURES + 1] = {"age", "steps
 /* Per year, per thousand steps, per hour; at age 0 without steps or sleep. */
 const double tremolo_demo_truth[TREMOLO_DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
 
-#define QUESTION                                                                                   \
-    "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep?\",\n"
+#define QUESTION(release)                                                                          \
+    "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep? "     \
+    "(" release ")\",\n"
 #define AGE   "\"name\": \"age\", \"unit\": \"years\", "
 #define STEPS "\"name\": \"steps\", \"unit\": \"thousands a day\", "
 #define SLEEP "\"name\": \"sleep\", \"unit\": \"hours\", "
@@ -23,28 +24,30 @@ const double tremolo_demo_truth[TREMOLO_DEMO_FEATURES + 1] = {0.15, -0.9, -1.2, 
 
 /* Bounds for the noisy sample; for the ballot the range that nine of ten lie in. */
 const struct tremolo_demo_study tremolo_demo_study[TREMOLO_DEMO_STUDIES] = {
-    [TREMOLO_DEMO_PAPER] = {"the paper's release",
-                            QUESTION " \"features\": [{" AGE "\"low\": 18, \"high\": 88},\n"
-                                     "              {" STEPS "\"low\": 0, \"high\": 18},\n"
-                                     "              {" SLEEP "\"low\": 4, \"high\": 10}],\n"
-                                     " \"response\": {" PULSE "\"low\": 35, \"high\": 95},\n"
-                                     " \"privacy\": {\"epsilon\": 2, \"delta\": 1e-5,\n"
-                                     "             \"neighbours\": {\"distance\": 0.25},\n"
-                                     "             \"protects\": \"features\"},\n"
-                                     " \"protocol\": {\"kind\": \"iterative\", \"rounds\": 2, "
-                                     "\"vectors\": 1,\n"
-                                     "              \"alpha\": 0.2, \"lambda\": 0.2, "
-                                     "\"omega\": 1}}\n",
-                            "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}", 2},
-    [TREMOLO_DEMO_BALLOT] = {"ballots",
-                             QUESTION " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
-                                      "              {" STEPS "\"low\": 3, \"high\": 16},\n"
-                                      "              {" SLEEP "\"low\": 5, \"high\": 9}],\n"
-                                      " \"response\": {" PULSE "\"low\": 50, \"high\": 73},\n"
-                                      " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
-                                      "             \"protects\": \"all\"},\n"
-                                      " \"protocol\": {\"release\": \"ballot\"}}\n",
-                             "{\"distance\": \"any\"}", 1},
+    [TREMOLO_DEMO_PAPER] =
+        {"the paper's release",
+         QUESTION("noisy samples") " \"features\": [{" AGE "\"low\": 18, \"high\": 88},\n"
+                                   "              {" STEPS "\"low\": 0, \"high\": 18},\n"
+                                   "              {" SLEEP "\"low\": 4, \"high\": 10}],\n"
+                                   " \"response\": {" PULSE "\"low\": 35, \"high\": 95},\n"
+                                   " \"privacy\": {\"epsilon\": 2, \"delta\": 1e-5,\n"
+                                   "             \"neighbours\": {\"distance\": 0.25},\n"
+                                   "             \"protects\": \"features\"},\n"
+                                   " \"protocol\": {\"kind\": \"iterative\", \"rounds\": 2, "
+                                   "\"vectors\": 1,\n"
+                                   "              \"alpha\": 0.2, \"lambda\": 0.2, "
+                                   "\"omega\": 1}}\n",
+         "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}", 2},
+    [TREMOLO_DEMO_BALLOT] =
+        {"ballots",
+         QUESTION("ballots") " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
+                             "              {" STEPS "\"low\": 3, \"high\": 16},\n"
+                             "              {" SLEEP "\"low\": 5, \"high\": 9}],\n"
+                             " \"response\": {" PULSE "\"low\": 50, \"high\": 73},\n"
+                             " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
+                             "             \"protects\": \"all\"},\n"
+                             " \"protocol\": {\"release\": \"ballot\"}}\n",
+         "{\"distance\": \"any\"}", 1},
 };
 const double tremolo_demo_epsilon = 2;
 const double tremolo_demo_r2 = 0.76;
