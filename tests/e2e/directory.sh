@@ -36,6 +36,14 @@ expect_match "  and says why" "$work/err" 'empty: this is no server.s data direc
 expect "  and stays as it was" "$(listed "$work/empty")" "$before"
 : >"$work/empty/tremolo.db"
 refused "an empty database" "tremolo.db is no server's: no such table" "$tremolo" fit "$work/empty"
+rm "$work/empty/tremolo.db"
+mkdir "$work/empty/tremolo.db"
+refused "a directory in place of the database" "$work/empty/tremolo.db: Is a directory" \
+    "$tremolo" fit "$work/empty"
+refused "and to a server" "serve: $work/empty/tremolo.db: Is a directory" \
+    "$tremolo" serve --data "$work/empty" --listen 127.0.0.1:0
+refused "a file in place of the data directory" "study.json cannot be written to: Not a directory" \
+    "$tremolo" serve --data "$work/study.json" --listen 127.0.0.1:0
 cp "$work/data/tremolo.db" "$work/a ?#%b"
 for place in "$work/data" "$work/a ?#%b"; do
     before=$(listed "$place")

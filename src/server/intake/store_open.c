@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store_audit.h"
@@ -336,9 +337,11 @@ static enum tremolo_status check_place(struct sqlite_store *store, const char *p
         return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be made: %s", path,
                           strerror(errno));
     }
-    if (access(path, W_OK | X_OK) != 0) {
+    struct stat about;
+    bool folder = stat(path, &about) != 0 || S_ISDIR(about.st_mode);
+    if (!folder || access(path, W_OK | X_OK) != 0) {
         return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be written to: %s", path,
-                          strerror(errno));
+                          strerror(folder ? errno : ENOTDIR));
     }
     return TREMOLO_OK;
 }
@@ -358,11 +361,28 @@ static bool explain_state(struct sqlite_store *store, const char *path)
     return false;
 }
 
+/* SQLite names no file, and of one that it cannot open or read no reason either. */
+static void explain_with_place(struct sqlite_store *store)
+{
+    int code = sqlite3_errcode(store->database) & 0xff;
+    bool by_system = code == SQLITE_CANTOPEN || code == SQLITE_IOERR;
+    int reason = by_system ? sqlite3_system_errno(store->database) : 0;
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) {
+        (void)sqlite_say(store, TREMOLO_OK, "%s: %s", store->file[DATABASE].path,
+                         reason != 0 ? strerror(reason) : sqlite3_errmsg(store->database));
+    }
+}
+
 /* What the first statements of a server failed of. */
 static void explain_opening(struct sqlite_store *store, const char *path)
 {
-    if (!explain_state(store, path) && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (explain_state(store, path)) {
+        return;
+    }
+    if (sqlite3_db_readonly(store->database, "main") == 1) {
         (void)sqlite_say(store, TREMOLO_OK, "%s cannot be written to", store->file[DATABASE].path);
+    } else {
+        explain_with_place(store);
     }
 }
 
@@ -392,7 +412,8 @@ static enum tremolo_status name_files(struct sqlite_store *store, const char *pa
 static enum tremolo_status open_with(struct sqlite_store *store, const char *name, int flags)
 {
     if (sqlite3_open_v2(name, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        return sqlite_judge(store, SQLITE_CANTOPEN);
+        explain_with_place(store);
+        return TREMOLO_STORE_FAILED;
     }
     (void)sqlite3_extended_result_codes(store->database, 1);
     (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -499,6 +520,8 @@ static void explain_reading(struct sqlite_store *store, const char *path)
     } else if ((sqlite3_errcode(store->database) & 0xff) == SQLITE_ERROR) {
         (void)sqlite_say(store, TREMOLO_OK, "%s is no server's: %s", store->file[DATABASE].path,
                          sqlite3_errmsg(store->database));
+    } else {
+        explain_with_place(store);
     }
 }
 
