@@ -145,13 +145,13 @@ static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned,
     if (host_read_file(&client->files, path, text, sizeof text, &length) != 0) {
         *pinned = false;
         return errno == ENOENT ? TREMOLO_OK
-                               : client_fails(client, TREMOLO_STORAGE_FAILED, "the pinned key: %s",
-                                              strerror(errno));
+                               : client_fails(client, TREMOLO_STORAGE_FAILED,
+                                              "%s: the pinned key: %s", path, strerror(errno));
     }
     text[strcspn(text, "\n")] = '\0';
     return tremolo_base64_decode(client->server_key, sizeof client->server_key, text) == TREMOLO_OK
                ? TREMOLO_OK
-               : client_fails(client, TREMOLO_NOT_TRUSTED, "the pinned key's file is damaged");
+               : client_fails(client, TREMOLO_NOT_TRUSTED, "%s: the pinned key is damaged", path);
 }
 
 static enum tremolo_status explain_study(struct tremolo_client *client, enum tremolo_status status,

@@ -18,10 +18,22 @@ static enum tremolo_status fails_because(struct tremolo_client *client, enum tre
                         why[0] != '\0' ? "; " : "", why);
 }
 
+/* What the device core finds, which knows of no place. */
+static bool is_about_ledger(enum tremolo_status status)
+{
+    return status == TREMOLO_LEDGER_DAMAGED || status == TREMOLO_LEDGER_ROLLED_BACK ||
+           status == TREMOLO_LEDGER_FULL;
+}
+
 enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status)
 {
-    bool storage = status == TREMOLO_STORAGE_FAILED && client->ledger != NULL;
-    return fails_because(client, status, storage ? tremolo_ledger_file_error(client->ledger) : "");
+    const char *why = "";
+    if (client->ledger != NULL && status == TREMOLO_STORAGE_FAILED) {
+        why = tremolo_ledger_file_error(client->ledger);
+    } else if (client->ledger != NULL && is_about_ledger(status)) {
+        why = client->state;
+    }
+    return fails_because(client, status, why);
 }
 
 static enum tremolo_status copy_names(struct tremolo_client *client,
@@ -130,8 +142,8 @@ enum tremolo_status client_pin_key(struct tremolo_client *client)
     text[length] = '\n';
     if (host_path(path, client->state, "server.key") != 0 ||
         host_replace_file(&client->files, path, text, length + 1) != 0) {
-        return client_fails(client, TREMOLO_STORAGE_FAILED, "cannot pin the key: %s",
-                            strerror(errno));
+        return client_fails(client, TREMOLO_STORAGE_FAILED, "%s: cannot pin the key: %s",
+                            client->state, strerror(errno));
     }
     client->to_pin = false;
     return TREMOLO_OK;

@@ -250,7 +250,8 @@ static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
 static enum tremolo_status refuse(struct tremolo_ledger_file *ledger, enum tremolo_status status,
                                   const char *words)
 {
-    (void)snprintf(ledger->error, sizeof ledger->error, "%s", words);
+    (void)snprintf(ledger->error, sizeof ledger->error, "%.100s: %.57s", ledger->ledger_path,
+                   words);
     return status;
 }
 
@@ -269,12 +270,12 @@ static enum tremolo_status read_header(struct tremolo_ledger_file *ledger)
         ledger->has_counter = n % 2 == 1;
     }
     if (studies == 0) {
-        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "the ledger's header is damaged");
+        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "its header is damaged");
     }
     ledger->platform.studies = studies;
     if (ledger->has_counter && ledger->platform.counter == NULL) {
         return refuse(ledger, TREMOLO_LEDGER_ROLLED_BACK,
-                      "this ledger was made with a counter, which must be named");
+                      "it was made with a counter, which must be named");
     }
     return TREMOLO_OK;
 }
@@ -286,7 +287,7 @@ static enum tremolo_status read_slots(struct tremolo_ledger_file *ledger)
     uint32_t left;
     if (!ledger->unborn &&
         tremolo_device_budget(&work, &left, &ledger->platform) == TREMOLO_LEDGER_MISSING) {
-        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "no entry of the ledger can be made out");
+        return refuse(ledger, TREMOLO_LEDGER_DAMAGED, "no entry of it can be made out");
     }
     return TREMOLO_OK;
 }

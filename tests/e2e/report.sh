@@ -70,7 +70,20 @@ expect "a pinned key that is another one, too" $? 3
 expect_match "and what helps where the server has a new one" "$err" 'not signed by the pinned key; if the server has another key now, --server-key FILE gives it$'
 echo damaged >"$work/moved/server.key"
 device "$one" moved
-expect "so is a damaged one" "$? $(grep -c 'is damaged; --server-key FILE gives it' "$err")" "3 1"
+expect "so is a damaged one" "$? $(grep -c "moved/server.key: the pinned key is damaged; --server-key FILE gives it" "$err")" "3 1"
+rm "$work/moved/server.key"
+mkdir "$work/moved/server.key"
+device "$one" moved
+expect "and one that cannot be read, with its place" "$? $(cat "$err")" "1 tremolo report: $work/moved/server.key: the pinned key: Is a directory"
+rm -r "$work/moved"
+cp -r "$work/b" "$work/moved"
+printf 'x' | dd of="$work/moved/ledger" conv=notrunc 2>/dev/null
+device "$one" moved
+expect "a damaged ledger is named" "$? $(grep -c "; $work/moved/ledger: its header is damaged" "$err")" "3 1"
+cp "$work/b/ledger" "$work/moved/ledger"
+head -c 32000 /dev/urandom | dd of="$work/moved/ledger" bs=4096 seek=1 conv=notrunc 2>/dev/null
+device "$one" moved
+expect "with its place" "$? $(grep -c "; $work/moved" "$err")" "3 1"
 expect "two reports arrived" "$(reports "$one")" 2
 
 printf '{"epsilon_per_study": 7.9}\n' >"$work/strict.json"
