@@ -2,8 +2,10 @@
 #include "cli.h"
 #include "tremolo_words.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
@@ -103,8 +105,20 @@ static int no_such_command(const char *name)
                : cli_fail(CLI_USAGE, name, "no such command; 'tremolo help' lists them");
 }
 
+/* Else the next file or connection that is opened would have the number of a standard stream that
+ * the caller closed, and take what is printed. What is used the wrong way fails as a closed one. */
+static void hold_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        if (fcntl(stream, F_GETFD) < 0) { /* the lowest number that is free */
+            (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
+    hold_streams();
     if (argc < 2) {
         print_commands(stderr);
         return CLI_USAGE;

@@ -84,6 +84,10 @@ cp "$work/b/ledger" "$work/moved/ledger"
 head -c 32000 /dev/urandom | dd of="$work/moved/ledger" bs=4096 seek=1 conv=notrunc 2>/dev/null
 device "$one" moved
 expect "with its place" "$? $(grep -c "; $work/moved" "$err")" "3 1"
+# Else the receipt would go to whatever file or connection has the number of stdout.
+$tremolo report --study "$url/v1/studies/$one" --state "$work/b" --sample "$work/sample.json" \
+    --policy "$work/policy.json" >&- 2>"$err"
+expect "a receipt for a closed stdout is a failure" "$? $(cat "$err")" "1 tremolo report: cannot write to stdout"
 expect "two reports arrived" "$(reports "$one")" 2
 
 printf '{"epsilon_per_study": 7.9}\n' >"$work/strict.json"
