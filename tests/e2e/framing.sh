@@ -82,5 +82,7 @@ while IFS= read -r wanted <&3 && IFS= read -r seen <&4; do
     expect "$wanted" "$seen" "$wanted"
 done 3<"$work/wanted" 4<"$work/seen"
 expect "each was tried" "$(wc -l <"$work/seen")" 38
+expect "a body in chunks" "$(http_status -H "Transfer-Encoding: chunked" --data-binary x "$url/v1/studies")" 411
+expect_match "is no error of the server" "$work/body" '"title": ?"Length required"'
 stop_server
 expect "and the server ends in peace" $? 0

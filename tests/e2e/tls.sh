@@ -70,6 +70,8 @@ stop_server
 expect "it ends in peace" $? 0
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "a bad certificate is refused at the start" $? 1
+start_server "$work/data" --tls-cert "$work/none.pem" --tls-key "$work/key.pem"
+expect "and one that is not there" "$? $(tail -n 1 "$work/server.log")" "1 tremolo serve: $work/none.pem: No such file or directory"
 certificate third
 chmod 0644 "$work/key.pem"
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"

@@ -14,6 +14,7 @@ static const char *title_of(unsigned status)
     case 405: return "Method not allowed";
     case 409: return "Conflict";
     case 410: return "Closed";
+    case 411: return "Length required";
     case 413: return "Too large";
     case 415: return "Wrong media type";
     case 422: return "Outside the study";

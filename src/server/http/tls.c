@@ -4,11 +4,13 @@
  * one before is kept until the next reload but one. */
 #include "http.h"
 
+#include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "keys.h"
 
@@ -49,6 +51,9 @@ static const char *load_chain(struct pair *pair, const char *file)
     gnutls_datum_t pem = {0};
     unsigned length = CHAIN_MAX;
     int code = gnutls_load_file(file, &pem);
+    if (code == GNUTLS_E_FILE_ERROR) {
+        return strerror(errno);
+    }
     if (code == 0) {
         code =
             gnutls_pcert_list_import_x509_raw(pair->chain, &length, &pem, GNUTLS_X509_FMT_PEM, 0);
