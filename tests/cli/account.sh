@@ -116,6 +116,9 @@ refused 2 "unknown option" sigma --colour red
 refused 2 "option without value" sigma --epsilon
 refused 2 "empty list" epsilon --sigma 1,,2 --delta 1e-5 $base
 refused 2 "missing file" epsilon --pld "$work/none.json" --delta 0.1
+said=$($tremolo account epsilon --pld "$work" --delta 0.1 2>&1)
+[ "$said" = "tremolo account: $work: Is a directory" ]
+say $? "a directory in place of a file, with its reason"
 echo '{"step":1,"infinity_mass":0.9,"mass":{"1":0.9}}' >"$work/heavy.json"
 refused 2 "masses above 1" epsilon --pld "$work/heavy.json" --delta 0.1
 refused 2 "vectors beyond the dimension" reconstruction --sigma 1 --vectors 9 --dimension 8

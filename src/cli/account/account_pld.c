@@ -8,9 +8,14 @@
 
 #include <stdlib.h>
 
+#include "files.h"
+
 #define PLACE_MAX 1000000000L /* of a mass, in steps */
 
-enum { SPAN_MAX = 1 << 20 }; /* from the first to the last */
+enum {
+    SPAN_MAX = 1 << 20, /* from the first to the last */
+    PLD_FILE_BYTES_MAX = 64 << 20,
+};
 
 /* The first and last place, or a complaint. */
 static int find_span(long *first, long *last, json_t *mass, const char *path)
@@ -64,20 +69,35 @@ static int make_pld(struct tremolo_pld **pld, json_t *mass, double step, double 
                : account_fail(CLI_USAGE, "'%s': the masses do not make a distribution", path);
 }
 
+static int read_json(json_t **file, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0;
+    json_error_t error;
+    int result = cli_read_file(&text, &length, "account", path, PLD_FILE_BYTES_MAX);
+    if (result != CLI_DONE) {
+        return result;
+    }
+    *file = json_loadb(text, length, 0, &error);
+    free(text);
+    return *file != NULL ? CLI_DONE
+                         : account_fail(CLI_USAGE, "'%s' cannot be read: %s", path, error.text);
+}
+
 static int load_pld(struct tremolo_pld **pld, const char *path)
 {
-    json_error_t error;
-    json_t *file = json_load_file(path, 0, &error);
+    json_t *file = NULL;
     json_t *mass = NULL;
     double step = 0.0;
     double infinity_mass = 0.0;
-    if (file == NULL) {
-        return account_fail(CLI_USAGE, "'%s' cannot be read: %s", path, error.text);
+    int result = read_json(&file, path);
+    if (result != CLI_DONE) {
+        return result;
     }
-    int result = json_unpack(file, "{s:F,s:F,s:o}", "step", &step, "infinity_mass", &infinity_mass,
-                             "mass", &mass) == 0
-                     ? make_pld(pld, mass, step, infinity_mass, path)
-                     : account_fail(CLI_USAGE, "'%s' lacks step, infinity_mass or mass", path);
+    result = json_unpack(file, "{s:F,s:F,s:o}", "step", &step, "infinity_mass", &infinity_mass,
+                         "mass", &mass) == 0
+                 ? make_pld(pld, mass, step, infinity_mass, path)
+                 : account_fail(CLI_USAGE, "'%s' lacks step, infinity_mass or mass", path);
     json_decref(file);
     return result;
 }
