@@ -84,3 +84,24 @@ start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "with an RSA key no session without forward secrecy" "$(negotiated -tls1_2 -cipher AES128-GCM-SHA256)" ""
 expect "but one with it" "$(negotiated -tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256)" TLSv1.2
 stop_server
+
+# Connections that begin a handshake and say no more are closed, descriptors and all.
+start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" --timeout 1
+descriptors() { find "/proc/$server_pid/fd" | wc -l; }
+before=$(descriptors)
+python3 - "${url##*:}" <<'END' &
+import socket, sys, time
+lines = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for i in range(20)]
+for line in lines:
+    line.sendall(b"\x16\x03\x01\x02")
+time.sleep(60)
+END
+stalling=$!
+more_than_before() { [ "$(descriptors)" -ge $((before + 20)) ]; }
+as_before() { [ "$(descriptors)" -le "$before" ]; }
+wait_for more_than_before
+expect "half a handshake holds a connection" $? 0
+wait_for as_before
+expect "but not for ever" $? 0
+kill $stalling
+stop_server

@@ -526,6 +526,8 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
 
 /* ---------------------------------------------------------------- starting */
 
+/* The library keeps a connection for ever, and its descriptor, that it gives up during a TLS
+ * handshake. One that is shut down it closes, so connections.c must come first. */
 struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connections)
 {
     struct tremolo_server *server = loop->server;
@@ -534,7 +536,7 @@ struct MHD_Daemon *http_daemon(struct loop *loop, int listener, unsigned connect
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, loop},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, loop},
         {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
-        {MHD_OPTION_CONNECTION_TIMEOUT, server->request_seconds, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, 2 * server->request_seconds + 2, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_BYTES, NULL},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, NULL},
