@@ -87,6 +87,14 @@ stop_server
 
 # Connections that begin a handshake and say no more are closed, descriptors and all.
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" --timeout 1
+# Clock ticks of which a second has a hundred: a thread that never sleeps takes 50.
+ticks() { sed 's/.*) //' "/proc/$server_pid/stat" | awk '{ print $12 + $13 }'; }
+half_a_second_takes() {
+    ticks=$(ticks)
+    sleep 0.5
+    ticks=$(($(ticks) - ticks))
+    [ "$ticks" -le 25 ] && echo little || echo "$ticks ticks"
+}
 descriptors() { find "/proc/$server_pid/fd" | wc -l; }
 before=$(descriptors)
 python3 - "${url##*:}" <<'END' &
@@ -101,6 +109,7 @@ more_than_before() { [ "$(descriptors)" -ge $((before + 20)) ]; }
 as_before() { [ "$(descriptors)" -le "$before" ]; }
 wait_for more_than_before
 expect "half a handshake holds a connection" $? 0
+expect "and next to no processor" "$(half_a_second_takes)" little
 wait_for as_before
 expect "but not for ever" $? 0
 kill $stalling

@@ -25,6 +25,7 @@ enum {
     WRITER_NS = 250000, /* the shortest sleep while the writer is at work */
     WAITING_NS = 1000,  /* and this more for each request that waits */
     PAUSE_NS_MAX = 20000000,
+    IDLE_NS = 250000,
     IDLE_MS_MAX = 500,
     DRAIN_MS = 5000,
     TURNS_MAX = 8, /* of the library before reports are handed over */
@@ -97,9 +98,23 @@ static void run_while_ready(struct loop *loop)
 
 void loop_turn(struct loop *loop)
 {
+    if (loop->server->tls != NULL) {
+        loop->began = clock_us();
+    }
     run_while_ready(loop);
     hand_over(loop);
     http_free_orphans(loop);
+}
+
+/* The library takes a connection within a TLS handshake for ready, whatever has come, and does not
+ * wait for it: one that sends nothing would keep a thread busy until its time is up. So a thread
+ * rests as long as such a turn took it, and a moment at least. */
+static void pause_idle(struct loop *loop, struct pollfd *ready, nfds_t count)
+{
+    int64_t ns = 1000 * (clock_us() - loop->began);
+    ns = ns < IDLE_NS ? IDLE_NS : ns > PAUSE_NS_MAX ? PAUSE_NS_MAX : ns;
+    const struct timespec soon = {0, (long)ns};
+    (void)ppoll(ready, count, &soon, NULL);
 }
 
 void loop_pause(struct loop *loop, int events)
@@ -117,7 +132,11 @@ void loop_pause(struct loop *loop, int events)
         if (MHD_get_timeout(loop->daemon, &due) != MHD_YES || due > IDLE_MS_MAX) {
             due = IDLE_MS_MAX;
         }
-        (void)poll(ready, 2, (int)due);
+        if (due == 0 && loop->server->tls != NULL) {
+            pause_idle(loop, ready, 2);
+        } else {
+            (void)poll(ready, 2, (int)due);
+        }
     }
     if ((ready[0].revents & POLLIN) != 0 && read(loop->wake, &count, sizeof count) > 0) {
         (void)atomic_exchange(&loop->woken, false);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct MHD_Daemon;
 struct served_study;
@@ -35,6 +36,7 @@ struct loop {
     size_t waiting;          /* of these, with the writer or gathered */
     size_t asking;           /* and with the estimator, their connections suspended */
     bool progress;           /* something happened: look again before sleeping */
+    int64_t began;           /* with TLS, the latest turn: clock_us() */
     /* How the writer wakes it. */
     int wake;           /* an eventfd */
     _Atomic bool woken; /* written to, and not read yet */
