@@ -89,10 +89,8 @@ void html_element(FILE *out, const char *tag, const char *text)
 
 void html_elements(FILE *out, const char *tag, const json_t *texts)
 {
-    size_t index;
-    json_t *text;
-    json_array_foreach(texts, index, text)
-    {
+    for (size_t index = 0; index < json_array_size(texts); index++) {
+        const json_t *text = json_array_get(texts, index);
         html_element(out, tag, json_string_value(text));
     }
 }
