@@ -1,4 +1,4 @@
-"""R^2 of ballots on made and real sets: the table of docs/numerics.md.
+"""R^2 of ballots on made and real sets: the table of docs/reference/numerics.md.
 
     python3 bench/ballot_sets.py [REPEATS] [NAME...]
 

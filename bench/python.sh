@@ -1,5 +1,5 @@
 #!/bin/sh
-# python.sh -- the table of docs/python.md: PrivateLinearRegression beside diffprivlib's and
+# python.sh -- the table of docs/tutorials/python.md: PrivateLinearRegression beside diffprivlib's and
 # scikit-learn's linear regression on the same rows, and what the binding costs beside the
 # command at a million rows. One run, in a virtual environment under the build directory (diffprivlib
 # needs scikit-learn before 1.6). Skipped with one line where that cannot be installed.

@@ -1,4 +1,4 @@
-"""Print the table of docs/python.md; bench/python.sh runs it.
+"""Print the table of docs/tutorials/python.md; bench/python.sh runs it.
 
 Times are of one process on one machine in one run, processor time (user and system) first,
 because it holds under load; R^2 is on rows that no model saw. Everybody gets the same rows and

@@ -2,7 +2,7 @@
  *
  * Freestanding: the two files of `make amalgamation`, a study written by
  * `tremolo study show --c study.json > tremolo_the_study.h`, and this. A board
- * supplies four functions; docs/embedding.md says what each must promise.
+ * supplies four functions; docs/how-to/microcontroller.md says what each must promise.
  *
  *     cc -std=c99 -ffreestanding -DTREMOLO_MAX_DIMENSION=2 -DTREMOLO_MAX_VECTORS=1
  *        -c firmware.c tremolo_device.c

@@ -2,7 +2,7 @@
  *
  * The report is made once and sent until the other side has it, across resets and power
  * cuts: firmware_report() gives the same bytes at no cost, whatever was measured since. What each
- * status asks for is the table of docs/embedding.md. */
+ * status asks for is the table of docs/how-to/microcontroller.md. */
 #include "tremolo_the_study.h"
 
 /* firmware.c */

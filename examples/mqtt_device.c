@@ -7,7 +7,7 @@
  * repeats the same bytes until they are acknowledged. Only its network is
  * another: the application carries the published study (STUDY-FILE) and its round
  * (STUDY-FILE.round), as the server gives them, and a report is published with QoS 1
- * to tremolo/ID/reports. The broker's PUBACK is the receipt; docs/protocol.md
+ * to tremolo/ID/reports. The broker's PUBACK is the receipt; docs/reference/protocol.md
  * says what it is worth.
  *
  * A one-shot study has one round for its life. The rounds of an iterative one would

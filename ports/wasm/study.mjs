@@ -1,6 +1,6 @@
 /* study.mjs -- a published study as a device needs it: checked, and as integers.
  *
- * docs/protocol.md says what a device must check: the id recomputed from the terms, the signature
+ * docs/reference/protocol.md says what a device must check: the id recomputed from the terms, the signature
  * of the server's key, the key itself pinned. What the id does not cover is dropped. */
 import { agreed, fromBase64, studyId, toBase64 } from "./study_id.mjs";
 import { coordinatesOf } from "./terms.mjs";
@@ -18,7 +18,7 @@ const ROUND_BYTES_MAX = 2 * 1024 * 1024;
  *  @typedef {{ name: string, unit: string, kind: "yes-no", typical?: number, missing?: "yes" | "no" }} YesNoFeature
  *  @typedef {NumericFeature | CategoryFeature | YesNoFeature} Feature
  *  @typedef {{ name: string, unit: string, low: number, high: number }} Response
- *  @typedef {Object} Terms  what the id covers of a study, docs/protocol.md
+ *  @typedef {Object} Terms  what the id covers of a study, docs/reference/protocol.md
  *  @property {string} title
  *  @property {string} purpose
  *  @property {Feature[]} features

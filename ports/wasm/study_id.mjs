@@ -1,6 +1,6 @@
 /* study_id.mjs -- the id of a study, computed here and not believed.
  *
- * docs/protocol.md, section 2: BLAKE2b-256 of the study's one encoding in
+ * docs/reference/protocol.md, section 2: BLAKE2b-256 of the study's one encoding in
  * CBOR. The published study writes out every default, so nothing is filled
  * in here. BLAKE2b is RFC 7693; browsers do not bring it. */
 

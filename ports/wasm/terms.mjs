@@ -1,6 +1,6 @@
 /* terms.mjs -- a study's coordinates from its features: as they are, or by its terms.
  *
- * docs/protocol.md, section 1, fixes the arithmetic, so that every device gives the same
+ * docs/reference/protocol.md, section 1, fixes the arithmetic, so that every device gives the same
  * integers: JavaScript's numbers are the binary64 it asks for, and the logarithm is made of
  * integers. tests/vectors/terms.json has what another program computed. */
 import { TremoloError } from "./tremolo.mjs";

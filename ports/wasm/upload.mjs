@@ -1,5 +1,5 @@
 /* upload.mjs -- a report's bytes to the server, the same ones until it has answered
- * (docs/protocol.md, "Trying again"). */
+ * (docs/reference/protocol.md, "Trying again"). */
 import { toBase64 } from "./study_id.mjs";
 import { TremoloError } from "./tremolo.mjs";
 

@@ -1,7 +1,7 @@
 /* integer.c -- exact division and square root without a divide instruction.
  *
  * Small cores have no divider, and a library division would be an outside
- * symbol. All functions are exact; the proofs of docs/privacy.md rest on their
+ * symbol. All functions are exact; the proofs of docs/reference/proofs.md rest on their
  * rounding directions. They work on the sample, so each takes the same
  * instructions whatever its arguments: choices are masks, and loops have a
  * fixed length on hosts too, where a divider would take less time for less. */

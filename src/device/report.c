@@ -1,6 +1,6 @@
 /* report.c -- the bytes that leave the device, and reading them back.
  *
- * One CBOR array, one length for all reports of a study; docs/wire-format.md has its bytes
+ * One CBOR array, one length for all reports of a study; docs/reference/wire-format.md has its bytes
  * and is normative. Version 1, which is still read, has two numbers in their shortest form: its
  * length told a small response from a large one. The decoder accepts nothing else. */
 #include "parts.h"

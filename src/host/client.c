@@ -1,6 +1,6 @@
 /* client.c -- open a client: whom to trust and what to allow.
  *
- * The order is section 5 of docs/protocol.md. Everything that can refuse comes
+ * The order is section 5 of docs/reference/protocol.md. Everything that can refuse comes
  * before the device core is asked for a report (client_report.c). */
 #include "client_parts.h"
 

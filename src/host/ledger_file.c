@@ -1,6 +1,6 @@
 /* ledger_file.c -- the device's ledger in a directory.
  *
- * docs/protocol.md, section 6, has its files and bytes: one file of fixed size, a head and then slot
+ * docs/reference/protocol.md, section 6, has its files and bytes: one file of fixed size, a head and then slot
  * A of each entry, then slot B of each. It gets its name when the device core has
  * enrolled in it, so a file of that name in which no slot can be made out is damaged:
  * it is never taken for a device that has not spent anything yet. One that was made

@@ -1,6 +1,6 @@
 /* fleet_ballot.c -- ballots of many devices, answer for answer as the core would give them.
  *
- * The map of docs/wire-format.md: the sample's point, scores of 8 blocks of 5 directions, and the
+ * The map of docs/reference/wire-format.md: the sample's point, scores of 8 blocks of 5 directions, and the
  * answer at the rank that was drawn. Nearly all of the time goes into the directions, B k D words
  * of ChaCha8 a device. The eight blocks fill the lanes: word p of block b is lane b of vector p, so
  * their bits are counted where they are made and multiplied with one number of the point for all

@@ -1,6 +1,6 @@
 /* fleet_bulk.c -- devices computed many at a time, value for value as the core would.
  *
- * The map of docs/wire-format.md in wide registers: scale, clip and shrink once, and for every
+ * The map of docs/reference/wire-format.md in wide registers: scale, clip and shrink once, and for every
  * report waves, noise of the core's law (exact_noise.h) and one rounding to the wire. The angle of a
  * wave is uniform whatever the sample is, so it is drawn as such. There is no ledger, and no bytes;
  * fleet_core.c has both. */

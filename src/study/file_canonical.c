@@ -1,6 +1,6 @@
 /* file_canonical.c -- the one encoding of a study, and its hash.
  *
- * Deterministic CBOR as docs/protocol.md, section 2, lays it out, written to a stream in
+ * Deterministic CBOR as docs/reference/protocol.md, section 2, lays it out, written to a stream in
  * memory. */
 #include "study_file.h"
 

@@ -30,7 +30,7 @@ compare() {
         "$work/firmware.o" "$work/tremolo_device.o" &&
         "$work/board" $(sed -n 's/^raw //p' "$work/host") >"$work/board.out"
     expect "$name: the firmware reports" $? 0
-    # Each pair of numbers, the range in the comment beside it, and the formula of docs/embedding.md.
+    # Each pair of numbers, the range in the comment beside it, and the formula of docs/how-to/microcontroller.md.
     sed -n 's|^.*[ ={]{*{\(-*[0-9]*\), \(-*[0-9]*\)}, /\* \(.*\) \*/$|\1\t\2\t\3|p' "$work/tremolo_the_study.h" |
         python3 -c '
 import json, re, sys
@@ -45,7 +45,7 @@ for (least, most, words), is_raw in zip(rows, raw):
     # The host rounds to a step, and a step of its bounds is an eighth of a step less over half a range.
     assert abs(by_formula - is_raw) <= 1, (name, by_formula, is_raw)
 ' "$sample" "$(sed -n 's/^raw //p' "$work/host")"
-    expect "$name: bounds, comments and the formula of docs/embedding.md give the host's numbers" $? 0
+    expect "$name: bounds, comments and the formula of docs/how-to/microcontroller.md give the host's numbers" $? 0
     sed '/^raw/d' "$work/host" | cmp -s - "$work/board.out"
     expect "$name: id, budget, charge and bytes are the host's" $? 0
 }

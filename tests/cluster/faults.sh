@@ -173,7 +173,7 @@ for kind in $kinds; do
     [ $code -eq 0 ] || describe_loss
     first=$(as_user operator 1 request "\$JS.API.STREAM.INFO.$log" | sed -n 's/.*"first_seq":\([0-9]*\).*/\1/p')
     # A full log of nats-server 2.9 deletes its oldest message when one comes that fits by its payload
-    # and not with its head (docs/scale.md): those few have long been counted.
+    # and not with its head (docs/how-to/cluster.md): those few have long been counted.
     [ "$kind" = storage-full ] || expect "$kind: the log begins with its first message" "$first" 1
     expect "$kind: the cluster is well afterwards" "$(wait_until 60 cluster_is_well && echo yes)" yes
     for process in gateway.a gateway.b folder.a folder.b; do

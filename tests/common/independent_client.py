@@ -2,8 +2,8 @@
 
     independent_client.py URL STUDY COUNT [SEED]
 
-Fetches the study and its round as docs/protocol.md says, makes COUNT noisy and
-modulated samples as docs/wire-format.md says (tests/vectors/mechanism.py holds that page
+Fetches the study and its round as docs/reference/protocol.md says, makes COUNT noisy and
+modulated samples as docs/reference/wire-format.md says (tests/vectors/mechanism.py holds that page
 in Python) and sends each, then the first one again, and then other bytes under its
 id. Prints the round's number and the HTTP statuses. The study's ranges in thousandths are
 the device's own units; a real device checks signatures and keeps a ledger, too.

@@ -1,6 +1,6 @@
 /* reference_report.h -- the report's bytes written a second time, plainly.
  *
- * docs/wire-format.md allows one encoding of a report in each version. This
+ * docs/reference/wire-format.md allows one encoding of a report in each version. This
  * writer makes it from the fields of a decoded report; whatever the decoder accepts must come
  * out of here as the same bytes. It shares no code with device/report.c. */
 #ifndef TREMOLO_TESTS_REFERENCE_REPORT_H

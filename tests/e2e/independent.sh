@@ -1,4 +1,4 @@
-# A device written from docs/wire-format.md and docs/protocol.md in another language
+# A device written from docs/reference/wire-format.md and docs/reference/protocol.md in another language
 # takes part in a study with modulation: what it sends is accepted, a repeat is known,
 # and other bytes under a stored id are refused. tests/cli/device_vectors.sh
 # compares the same Python with our core, byte by byte.

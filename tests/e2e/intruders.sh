@@ -32,7 +32,7 @@ expect "a good report is taken" "$(post "$open" "$work/good")" 200
 expect_match "and counted" "$work/body" '"accepted":1,"repeated":0'
 expect "the same bytes again succeed" "$(post "$open" "$work/good")" 200
 expect_match "and are known as such" "$work/body" '"accepted":0,"repeated":1'
-# The last bit of the public response, byte 41 (docs/wire-format.md).
+# The last bit of the public response, byte 41 (docs/reference/wire-format.md).
 last=$(od -An -tu1 -j41 -N1 "$work/good")
 { head -c 41 "$work/good"; printf "\\$(printf %o $((last ^ 1)))"; tail -c +43 "$work/good"; } >"$work/other"
 expect "the same id with other bytes" "$(post "$open" "$work/other")" 409

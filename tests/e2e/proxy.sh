@@ -1,10 +1,10 @@
-# nginx before a server, with the lines of docs/deploying.md that ask for a password
+# nginx before a server, with the lines of docs/how-to/server.md that ask for a password
 # at the dashboard: devices and participants get through, others do not.
 # Without nginx this is skipped.
 . tests/common/tap.sh
 nginx=$(command -v nginx || ls /usr/sbin/nginx 2>/dev/null)
 if [ -z "$nginx" ]; then
-    echo "ok 1 - the proxy of docs/deploying.md # SKIP nginx is not installed (tools/setup test brings it)"
+    echo "ok 1 - the proxy of docs/how-to/server.md # SKIP nginx is not installed (tools/setup test brings it)"
     exit 0
 fi
 . tests/common/server.sh
@@ -18,13 +18,13 @@ chmod 711 "$work" # nginx' workers are another user's when root starts it
 chmod 644 "$work/users"
 
 # The documented lines: from the first 'location ~' of that section to its end.
-sed -n '/^## Who sees/,/^## Backups/p' docs/deploying.md | sed -n '/^    location ~/,/^    }/p' |
+sed -n '/^## Who sees/,/^## Backups/p' docs/how-to/server.md | sed -n '/^    location ~/,/^    }/p' |
     sed "s|/etc/nginx/tremolo.users|$work/users|" >"$work/locations"
 
 # nginx_start PORT: the documented site, but for addresses and TLS, which is the proxy's own
 # affair; non-zero when the port is taken.
 nginx_start() {
-    sed -n '/^    map .request_method/,/^    }/p' docs/deploying.md | grep -v 'ssl_cert\|server_name\|location / ' |
+    sed -n '/^    map .request_method/,/^    }/p' docs/how-to/server.md | grep -v 'ssl_cert\|server_name\|location / ' |
         sed -e "s|127.0.0.1:8787|${url#http://}|" -e "s|listen 443 ssl http2|listen 127.0.0.1:$1|" \
             -e '/location = .metrics/r '"$work/locations" >"$work/site"
     {

@@ -1,5 +1,5 @@
 /* test_estimate_liars.c -- liars among honest devices are seen, and what was beyond honest noise
- * is left out of the robust estimate. Prints the tables of docs/threat-model.md.
+ * is left out of the robust estimate. Prints the tables of docs/explanation/threat-model.md.
  *
  * Noisy samples: 60,000 devices, three features and a private response, noise of two half
  * ranges. Liars push the first slope, which is -0.6, upwards: with the largest norm that is

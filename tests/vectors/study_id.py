@@ -2,7 +2,7 @@
 
     study_id.py FILE    FILE is what `tremolo study show --json` printed
 
-Written from docs/protocol.md, section 2. Prints the id in base64url.
+Written from docs/reference/protocol.md, section 2. Prints the id in base64url.
 """
 
 import base64

@@ -2,7 +2,7 @@
 
     terms.py >terms.json
 
-Written from docs/protocol.md, section 1, and without the computer's floating point: every
+Written from docs/reference/protocol.md, section 1, and without the computer's floating point: every
 operation is exact and then rounded to the nearest binary64 number. Terms stand here as their
 factors beside the text that a study has, so that reading the text is tested, too.
 """

@@ -131,7 +131,7 @@ class Study:
         `features` maps names to public ranges (low, high), to a list of a category's levels (the
         first is the reference, best the most common one), to "yes-no", or to a dict as in a
         file. Choose ranges from public knowledge, never from the data. `more` are further
-        top-level members of the file (docs/protocol.md).
+        top-level members of the file (docs/reference/protocol.md).
         """
         distance = neighbours_distance(neighbours)
         protects_all(protect)

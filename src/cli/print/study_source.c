@@ -62,10 +62,9 @@ static void put_terms(const struct tremolo_study_file *file)
         (void)printf(
             "/* The features are terms of raw values, which the firmware computes itself:\n   ");
         put_comment(inputs->terms);
-        (void)printf("\n   docs/protocol.md, section 1, lays the arithmetic down, the logarithm's, "
-                     "too, and\n"
-                     "   tests/vectors/terms.json has examples. Each is then scaled by its own "
-                     "range below. */\n");
+        (void)printf("\n   docs/reference/protocol.md, section 1, defines the arithmetic, the\n"
+                     "   logarithm's too; tests/vectors/terms.json has examples. Each is then\n"
+                     "   scaled by its own range below. */\n");
     }
     for (size_t i = 0; i < inputs->count; i++) {
         const struct tremolo_input *input = &inputs->input[i];
@@ -152,9 +151,10 @@ static void put_head(const struct tremolo_study_file *file, const struct tremolo
     tremolo_study_id_text(id, tremolo_study_file_id(file));
     (void)printf("/* ");
     put_comment(terms->title);
-    (void)printf("\n *\n * Study %s, written by 'tremolo study show --c'.\n"
-                 " * Do not edit but for bounds in units of your own (docs/embedding.md).\n",
-                 id);
+    (void)printf(
+        "\n *\n * Study %s, written by 'tremolo study show --c'.\n"
+        " * Do not edit but for bounds in units of your own (docs/how-to/microcontroller.md).\n",
+        id);
     if (terms->opens != INT64_MIN) {
         tremolo_study_date_text(date, terms->opens);
         (void)printf(" * Opens at %s: make no report before.\n", date);

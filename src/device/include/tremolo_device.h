@@ -309,7 +309,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_round_check(const struct tremolo_st
 uint32_t tremolo_study_charge(const struct tremolo_study *study);
 
 /* Of noisy samples: the l2 sensitivity in fine units, rounding included
- * (docs/privacy.md), and the number of coordinates a report carries, d or
+ * (docs/reference/proofs.md), and the number of coordinates a report carries, d or
  * d + 1. */
 uint32_t tremolo_study_sensitivity(const struct tremolo_study *study);
 unsigned tremolo_study_coordinates(const struct tremolo_study *study);
@@ -328,7 +328,7 @@ struct tremolo_report {
 };
 
 /* Decode exactly one report. Refuses everything but the one encoding that
- * docs/wire-format.md gives; *report is zero then. */
+ * docs/reference/wire-format.md gives; *report is zero then. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_report_decode(struct tremolo_report *report,
                                                            const uint8_t *bytes, size_t length);
 
@@ -344,7 +344,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_report_answer(unsigned *answer,
  * (h, x_1..x_d, y), and last, when the response is private, the entry beside
  * them. tremolo_ballot_entries() of them: (d+2)(d+3)/2 + 1, or (d+1)(d+2)/2.
  * The mean over devices, times c / sqrt 40, is that of the products (squares,
- * and sqrt 2 times the others) of a point of length 1; see docs/numerics.md.
+ * and sqrt 2 times the others) of a point of length 1; see docs/reference/numerics.md.
  * row[0..capacity) is zero on failure. */
 unsigned tremolo_ballot_entries(const struct tremolo_study *study);
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_expand(int8_t *row, size_t capacity,

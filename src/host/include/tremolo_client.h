@@ -25,7 +25,7 @@
  * The study is fetched, its id and signature verified, the device's own
  * policy asked, the charge and the bytes stored; only then is anything sent.
  * After a kill at any point the same calls send the same bytes. What a client
- * does in which order is section 5 of docs/protocol.md.
+ * does in which order is section 5 of docs/reference/protocol.md.
  *
  * A client belongs to one thread at a time. Clock, sleep, entropy, network
  * and files come in as functions; NULL takes the system's. */

@@ -27,7 +27,7 @@ struct tremolo_host_range {
 
 /* The integer bounds every such range is mapped to: 2^31 - 2 steps, so that
  * rounding a value to a step is far below a fine unit of any study
- * (docs/privacy.md counts it). */
+ * (docs/reference/proofs.md counts it). */
 #define TREMOLO_HOST_BOUNDS                                                                        \
     {                                                                                              \
         -1073741823, 1073741823                                                                    \

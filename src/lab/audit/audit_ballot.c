@@ -1,10 +1,10 @@
 /* audit_ballot.c -- what the ballots of this build really give away.
  *
  * The device draws a report's id and a rank, and sends the answer that stands at this
- * rank in the sample's order (docs/privacy.md, P9). All of its privacy is that the rank
+ * rank in the sample's order (docs/reference/proofs.md, P9). All of its privacy is that the rank
  * has its law, and that neither rank nor id depends on the sample or on each other, nor on
  * other ballots. So the audit reads id and answer from the bytes, expands the directions by
- * docs/wire-format.md with a generator of its own, computes the scores of all answers in
+ * docs/reference/wire-format.md with a generator of its own, computes the scores of all answers in
  * floating point for the sender and for a neighbour, and tests
  *
  *   epsilon     "the answer is among the first of person 0 and not of person 1", which is the

@@ -1,6 +1,6 @@
 /* audit_draws.c -- what a ballot's id and rank must be, given the entropy that went in.
  *
- * A generator of the audit's own, after docs/wire-format.md ("From randomness to bytes"). With
+ * A generator of the audit's own, after docs/reference/wire-format.md ("From randomness to bytes"). With
  * it a law that is a little off, chance from elsewhere, or a rank that can be computed
  * from the report shows in few ballots, where counting ranks would take millions. */
 #include <string.h>

@@ -1,7 +1,7 @@
 /* audit_entropy.c -- where a report's chance comes from.
  *
  * From the platform's entropy alone, all of it; and, should that repeat itself, from what the
- * ledger, the study, the round and the sample add (docs/privacy.md, P8b). */
+ * ledger, the study, the round and the sample add (docs/reference/proofs.md, P8b). */
 #include "audit_life.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, DRAINED = 64 };
 
 /* ---------------------------------------------------------------- charges */
 
-/* 2^24 mu^2, from what docs/privacy.md proves (P1 to P3). */
+/* 2^24 mu^2, from what docs/reference/proofs.md proves (P1 to P3). */
 static double sample_cost(const struct tremolo_study *study)
 {
     double keep = (double)study->keep / TREMOLO_KEEP_ONE;

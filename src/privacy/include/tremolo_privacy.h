@@ -1,7 +1,7 @@
 /* tremolo_privacy.h -- what a release costs.
  *
  * Every number here is an interval: lower <= truth <= upper is proved (see
- * docs/privacy.md for the error argument), and `value` lies between. A delta
+ * docs/reference/proofs.md for the error argument), and `value` lies between. A delta
  * or an epsilon to be promised is `upper`; a noise level to be used is
  * `upper` too, so that rounding always adds noise.
  *
@@ -251,7 +251,7 @@ void tremolo_pld_free(struct tremolo_pld *pld); /* accepts NULL */
  * one at a rank drawn beforehand: with probability top / 2^32 uniform among
  * the `first` that fit best, else uniform among the others. Whatever the
  * sample is, an answer has one of two probabilities, so that their ratio is
- * e^epsilon at most for any two samples, with delta = 0 (docs/privacy.md).
+ * e^epsilon at most for any two samples, with delta = 0 (docs/reference/proofs.md).
  * first is 1..128, and a first answer is more likely than another. */
 #define TREMOLO_RANK_ANSWERS     256
 #define TREMOLO_RANK_EPSILON_MIN 1e-3

@@ -396,7 +396,7 @@ struct tremolo_plan_input {
 #define TREMOLO_PLAN_STANDS_OUT 2.8
 
 /* Noise ratios up to which intervals by standard errors hold, of noisy samples and of ballots
- * (docs/numerics.md). Above them the score test's sets are what is left, and some coefficients may
+ * (docs/reference/numerics.md). Above them the score test's sets are what is left, and some coefficients may
  * stay hidden. */
 #define TREMOLO_PLAN_RATIO_SAMPLE 0.12
 #define TREMOLO_PLAN_RATIO_BALLOT 0.21

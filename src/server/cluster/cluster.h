@@ -1,6 +1,6 @@
 /* cluster.h -- what a clustered study is called and how its state is written.
  *
- * Keys of the bucket (docs/storage.md has the bytes):
+ * Keys of the bucket (docs/reference/storage.md has the bytes):
  *
  *     studies              the tags of all studies
  *     study.TAG            number of shards, then the study's text

@@ -1,6 +1,6 @@
 /* embedded.c -- the backend that keeps its own log.
  *
- * Invariants (docs/storage.md numbers them):
+ * Invariants (docs/reference/storage.md numbers them):
  *   - done() is called only after the sync that made the job's reports durable;
  *   - a report is folded exactly once, after that sync, by whoever writes;
  *   - after a failed sync nothing of the batch is kept in memory either.

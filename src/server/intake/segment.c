@@ -1,4 +1,4 @@
-/* segment.c -- building and reading segments; docs/storage.md has the byte table. */
+/* segment.c -- building and reading segments; docs/reference/storage.md has the byte table. */
 #include "segment.h"
 
 #include <sodium.h>

@@ -1,4 +1,4 @@
-/* segment.h -- the bytes of one group commit of one study; docs/storage.md has the table.
+/* segment.h -- the bytes of one group commit of one study; docs/reference/storage.md has the table.
  *
  * A record is found again by the offset at which it starts. */
 #ifndef SERVER_SEGMENT_H

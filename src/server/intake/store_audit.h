@@ -15,7 +15,7 @@
  * the rest for what an interrupted write left. A crash leaves at most one transaction there,
  * because the next one begins after the sync of the one before; whatever follows a frame that
  * ends a transaction was therefore written after that transaction was durable, and it is
- * damage that hides it now. docs/storage.md has the shapes. */
+ * damage that hides it now. docs/reference/storage.md has the shapes. */
 struct wal_findings {
     uint64_t frames;       /* that SQLite uses: up to the last commit it can see */
     uint64_t passed_over;  /* frames of the same generation after these */

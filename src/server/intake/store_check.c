@@ -1,4 +1,4 @@
-/* store_check.c -- BLAKE2b-128 of a row with its place; docs/storage.md has the byte tables. */
+/* store_check.c -- BLAKE2b-128 of a row with its place; docs/reference/storage.md has the byte tables. */
 #include "store_sqlite.h"
 
 #include <sodium.h>

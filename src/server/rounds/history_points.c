@@ -1,5 +1,5 @@
 /* history_points.c -- how coefficients came to where they are, in bounded memory, and all of a
- * study's history as it is stored (docs/storage.md).
+ * study's history as it is stored (docs/reference/storage.md).
  *
  * A point is taken when so many devices have come that a chart over their logarithm needs one: at first
  * whenever there is a twelfth more (an eighth of an octave). When there is no room for the next, every

@@ -1,6 +1,6 @@
 /* served_study.c -- making a study, and storing it; recover.c brings it back.
  *
- * What is stored of a study, by kind and key (docs/storage.md):
+ * What is stored of a study, by kind and key (docs/reference/storage.md):
  *
  *     study       tag                the published JSON of the study
  *     round       tag, round (2)     opened_at (8), closed_at (8), beta (8 d), vectors (2 m d)

@@ -1,7 +1,7 @@
 /* tremolo_study_file.h -- what everybody agreed on, as people write it.
  *
  * A study is a JSON file: features with public bounds, a response, a
- * guarantee, a protocol and limits (docs/protocol.md lists every key). Reading
+ * guarantee, a protocol and limits (docs/reference/protocol.md lists every key). Reading
  * it explains every problem at once; what is read is immutable, and its id is
  * a hash of its canonical encoding, so two parties with the same id agree on
  * every number, the device's integers included.
@@ -296,7 +296,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_study_spent(double *epsilon, uint32
 /* 32 bytes: BLAKE2b-256 of the canonical encoding. */
 const uint8_t *tremolo_study_file_id(const struct tremolo_study_file *file);
 
-/* The canonical encoding (docs/protocol.md); *bytes lives as long as the file. */
+/* The canonical encoding (docs/reference/protocol.md); *bytes lives as long as the file. */
 size_t tremolo_study_file_canonical(const uint8_t **bytes, const struct tremolo_study_file *file);
 
 /* The normalised study as compact JSON, with the device's integers under

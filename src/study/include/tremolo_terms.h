@@ -20,7 +20,7 @@
  * There always is an intercept.
  *
  * Every client must get the same integers from the same sample, so the arithmetic is laid down
- * (docs/protocol.md, section 1): IEEE binary64 products from left to right, and a logarithm by
+ * (docs/reference/protocol.md, section 1): IEEE binary64 products from left to right, and a logarithm by
  * integers. Pure functions, safe from any thread. */
 #ifndef TREMOLO_TERMS_H
 #define TREMOLO_TERMS_H

@@ -8,7 +8,7 @@ const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2,
 /* The length of a CBOR item's head. */
 const headBytes = (first) => [1, 2, 3, 5, 9][Math.max(0, (first & 31) - 23)];
 
-/** A report's items in order: docs/wire-format.md has the table. */
+/** A report's items in order: docs/reference/wire-format.md has the table. */
 export function partsOf(bytes, ballot = false) {
     const parts = [];
     let at = 0;

@@ -1,7 +1,7 @@
 /* test_device_ballot_broken.c -- arithmetic broken on purpose, and epsilon kept.
  *
  * The law of the answers is the law of the rank as long as each rank holds one answer
- * (docs/privacy.md, P9), so that is what is tested, exactly and for every rank, with
+ * (docs/reference/proofs.md, P9), so that is what is tested, exactly and for every rank, with
  * scores that no sound arithmetic makes: constant directions, wrong scales, wrong
  * products, overflow. The file is compiled into the test to reach what is static in it. */
 #include "../../../src/device/ballot.c" /* NOLINT(bugprone-suspicious-include) */

@@ -201,7 +201,7 @@ static struct tremolo_study random_study(struct fake_entropy *random)
     return study;
 }
 
-/* In units of 2^-15: what docs/privacy.md proves, before any rounding. */
+/* In units of 2^-15: what docs/reference/proofs.md proves, before any rounding. */
 static uint64_t exact_sensitivity(const struct tremolo_study *study)
 {
     uint64_t any_two = (uint64_t)2 * study->clip * study->keep;

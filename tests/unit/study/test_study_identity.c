@@ -1,7 +1,7 @@
 /* test_study_identity.c -- same study, same id; other study, other id; and
  * nobody else's signature.
  *
- * That the canonical bytes are what docs/protocol.md says is checked against
+ * That the canonical bytes are what docs/reference/protocol.md says is checked against
  * an independent program in tests/cli/study.sh. */
 #include <sodium.h>
 
