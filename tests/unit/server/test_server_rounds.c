@@ -85,7 +85,7 @@ static void test_three_rounds_with_restarts(void **state)
 {
     struct server_report first[DEVICES];
     struct server_report report;
-    char name[16];
+    char name[24];
     (void)state;
     assert_status(create(server_study_rounds), TREMOLO_OK);
     assert_status(close_round(), TREMOLO_BAD_ARGUMENT); /* nobody has reported */
@@ -125,7 +125,7 @@ static void test_three_rounds_with_restarts(void **state)
 static void test_vectors_are_orthogonal_to_beta(void **state)
 {
     struct server_report report;
-    char name[16];
+    char name[24];
     (void)state;
     assert_status(create(server_study_rounds), TREMOLO_OK);
     for (unsigned i = 0; i < DEVICES; i++) {
@@ -196,7 +196,7 @@ static void test_two_studies_share_a_log(void **state)
     assert_status(create(server_study_rounds), TREMOLO_OK);
     struct served_study *rounds = served;
     for (unsigned i = 0; i < DEVICES; i++) {
-        char name[16];
+        char name[24];
         served = i % 3 == 0 ? rounds : open;
         (void)snprintf(name, sizeof name, "device %u", i);
         if (served == rounds) {
