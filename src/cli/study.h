@@ -4,8 +4,8 @@
  *     study_init.c      write a starter
  *     study_operator.c  publish on a server, close a round, discard, enrol a device, fetch, move
  *     study_warnings.c  what is allowed and still deserves a word
- *     print/study_show.c    what a study asks for, in words and as JSON
- *     print/study_source.c  the same for a device's program, as C */
+ *     study_show.c    what a study asks for, in words and as JSON
+ *     study_source.c  the same for a device's program, as C */
 #ifndef TREMOLO_CLI_STUDY_H
 #define TREMOLO_CLI_STUDY_H
 
