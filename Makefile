@@ -31,7 +31,7 @@ CFLAGS  ?= -O2 -g
 VERSION := $(file <VERSION)
 SONAME  := libtremolo.so.0
 
-MODULES := device privacy study regression estimate host lab web server cli
+MODULES := device privacy study regression estimate host lab web service server cli
 USES_device     :=
 USES_privacy    :=
 USES_study      := device privacy
@@ -40,8 +40,9 @@ USES_estimate   := device privacy study regression
 USES_host       := device privacy study
 USES_lab        := device privacy study regression estimate host
 USES_web        :=
-USES_server     := device privacy study regression estimate web
-USES_cli        := device privacy study regression estimate host lab web server
+USES_service    := device privacy study
+USES_server     := device privacy study regression estimate web service
+USES_cli        := device privacy study regression estimate host lab web service server
 
 # Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3
@@ -49,7 +50,8 @@ PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_estimate   := jansson
 PKGS_host       := jansson libcurl
-PKGS_server     := libmicrohttpd sqlite3 gnutls zlib libsodium jansson
+PKGS_service    := libmicrohttpd gnutls zlib libsodium jansson
+PKGS_server     := libmicrohttpd sqlite3 libsodium jansson
 PKGS_cli        := jansson libsodium
 # The clustered store is there when Debian's libnats is; NATS=no leaves it out.
 NATS ?= $(if $(shell { pkg-config --exists libnats; } 2>/dev/null && echo yes),yes,no)

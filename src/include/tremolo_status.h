@@ -86,6 +86,9 @@ enum tremolo_status {
 #define TREMOLO_MUST_USE
 #endif
 
+/* Room for a sentence that says what failed. */
+enum { TREMOLO_WORDS_BYTES = 512 };
+
 /* The ranges above. */
 enum tremolo_status_kind {
     TREMOLO_KIND_DONE,

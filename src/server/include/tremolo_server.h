@@ -24,9 +24,6 @@
 extern "C" {
 #endif
 
-/* Room for a sentence that says what failed. */
-enum { TREMOLO_WORDS_BYTES = 512 };
-
 /* A clustered store, "nats://HOST:PORT[,HOST:PORT...]"; url NULL: none. Files are
  * PEM; creds is what NATS calls credentials, or one line "user:password". */
 struct tremolo_store_options {

@@ -1,13 +1,13 @@
 /* keys.h -- the server's secrets: made once, kept in files of mode 0600. */
-#ifndef SERVER_KEYS_H
-#define SERVER_KEYS_H
+#ifndef SERVICE_KEYS_H
+#define SERVICE_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tremolo_server.h"
+#include "tremolo_status.h"
 
 /* Read a secret: the number of bytes, at most `capacity`, or -1 with the reason. A file that
  * others may read is refused. */

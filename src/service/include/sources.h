@@ -8,8 +8,8 @@
  * What it has used is one time: the one at which its quota is whole again. The table has a fixed
  * size; where it is full the source is forgotten whose quota is whole soonest. Addresses
  * are kept as keyed hashes, in memory only. Any thread may call. */
-#ifndef SERVER_SOURCES_H
-#define SERVER_SOURCES_H
+#ifndef SERVICE_SOURCES_H
+#define SERVICE_SOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index.h"
-
 enum { MINUTE_US = 60000000, SECOND_US = 1000000, ADDRESS_TEXT_MAX = 64 };
 
 struct source {
@@ -23,7 +21,7 @@ struct source {
 struct sources {
     pthread_mutex_t lock; /* guards the table */
     double cost_us;       /* of one report */
-    uint8_t hash_key[INDEX_KEY_BYTES];
+    uint8_t hash_key[crypto_shorthash_KEYBYTES];
     struct source table[SOURCES_SETS][SOURCES_WAYS];
 };
 
@@ -49,15 +47,22 @@ void sources_free(struct sources *sources)
 
 /* ---------------------------------------------------------------- who */
 
+static uint64_t key_of(const struct sources *sources, const void *address, size_t length)
+{
+    uint64_t key = 0;
+    (void)crypto_shorthash((unsigned char *)&key, address, length, sources->hash_key);
+    return key;
+}
+
 static uint64_t key_of_four(const struct sources *sources, const struct in_addr *four)
 {
-    return index_hash(sources->hash_key, four, 4);
+    return key_of(sources, four, 4);
 }
 
 static uint64_t key_of_six(const struct sources *sources, const struct in6_addr *six)
 {
-    return IN6_IS_ADDR_V4MAPPED(six) ? index_hash(sources->hash_key, six->s6_addr + 12, 4)
-                                     : index_hash(sources->hash_key, six->s6_addr, 8);
+    return IN6_IS_ADDR_V4MAPPED(six) ? key_of(sources, six->s6_addr + 12, 4)
+                                     : key_of(sources, six->s6_addr, 8);
 }
 
 uint64_t sources_key(const struct sources *sources, const struct sockaddr *address)
@@ -72,7 +77,7 @@ uint64_t sources_key(const struct sources *sources, const struct sockaddr *addre
         memcpy(&six, address, sizeof six);
         return key_of_six(sources, &six.sin6_addr);
     }
-    return index_hash(sources->hash_key, NULL, 0);
+    return key_of(sources, NULL, 0);
 }
 
 /* "1.2.3.4:80" and "[2001:db8::1]:80" without port and brackets. */

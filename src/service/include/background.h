@@ -7,8 +7,8 @@
  *
  * `lock` guards `stopping` and whatever its owner puts under it. The thread's function
  * returns once it has seen `stopping`. */
-#ifndef SERVER_BACKGROUND_H
-#define SERVER_BACKGROUND_H
+#ifndef SERVICE_BACKGROUND_H
+#define SERVICE_BACKGROUND_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  *
  * A wall clock that is set back would make a wait of 20 ms one of an hour, in which no
  * lease is renewed; so conditions that are waited for with a limit use this one. */
-#ifndef SERVER_CLOCK_H
-#define SERVER_CLOCK_H
+#ifndef SERVICE_CLOCK_H
+#define SERVICE_CLOCK_H
 
 #include <pthread.h>
 #include <stdint.h>

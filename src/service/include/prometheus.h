@@ -6,8 +6,8 @@
  *     char *text = prometheus_text(&out, &length);      NULL when anything failed
  *
  * Numbers of one name with labels follow its head, one call each. */
-#ifndef SERVER_PROMETHEUS_H
-#define SERVER_PROMETHEUS_H
+#ifndef SERVICE_PROMETHEUS_H
+#define SERVICE_PROMETHEUS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* log.h -- what a server says: one JSON object a line, never a report's contents or a key; and a
  * sentence to whoever started it. */
-#ifndef SERVER_LOG_H
-#define SERVER_LOG_H
+#ifndef SERVICE_LOG_H
+#define SERVICE_LOG_H
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tremolo_server.h"
+#include "tremolo_status.h"
 
 enum { LOG_LINES_PER_SECOND_MAX = 100 };
 
