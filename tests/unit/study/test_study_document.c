@@ -1,0 +1,152 @@
+/* test_study_document.c -- one table writes a document and describes it. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "document.h"
+#include "testing.h"
+
+struct score {
+    double low;
+};
+struct thing {
+    const char *title;
+    double level;
+    uint16_t width;
+    int64_t reports;
+    bool alarm;
+    unsigned side;
+    int64_t opens;
+    const struct score *score;
+};
+
+static const char *const sides[] = {"low", "high", NULL};
+static const struct document_row score_rows[] = {
+    {.key = "low", .type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE, DOCUMENT_AT(struct score, low)},
+    {NULL}};
+
+static json_t *scores_json(const void *of)
+{
+    const struct thing *thing = of;
+    json_t *list = json_array();
+    document_append(&list, score_rows, thing->score);
+    return list;
+}
+
+static bool is_high(const void *of)
+{
+    return ((const struct thing *)of)->side == 1;
+}
+
+static const struct document_row range_rows[] = {
+    {.key = "alarm", .type = DOCUMENT_BOOLEAN, DOCUMENT_AT(struct thing, alarm)}, {NULL}};
+static const struct document_row integer = {.type = DOCUMENT_WHOLE};
+static const struct document_row rows[] = {
+    {.key = "version", .type = DOCUMENT_CONST, .low = 2},
+    {.key = "title",
+     .type = DOCUMENT_TEXT,
+     .is = DOCUMENT_NULLABLE,
+     DOCUMENT_AT(struct thing, title),
+     .low = 1,
+     .high = 8,
+     .words = "of the study"},
+    {.key = "level",
+     .type = DOCUMENT_REAL,
+     .is = DOCUMENT_ABOVE,
+     DOCUMENT_AT(struct thing, level),
+     .high = 0.5},
+    {.key = "width", .type = DOCUMENT_WHOLE, DOCUMENT_AT(struct thing, width), .high = INFINITY},
+    {.key = "reports",
+     .type = DOCUMENT_COUNT,
+     .is = DOCUMENT_NULLABLE,
+     DOCUMENT_AT(struct thing, reports)},
+    {.key = "side", .type = DOCUMENT_CHOICE, DOCUMENT_AT(struct thing, side), .choices = sides},
+    {.key = "opens",
+     .type = DOCUMENT_DATE,
+     .is = DOCUMENT_OPTIONAL,
+     DOCUMENT_AT(struct thing, opens),
+     .when = is_high},
+    {.key = "range", .type = DOCUMENT_OBJECT, .rows = range_rows},
+    {.key = "score",
+     .type = DOCUMENT_OBJECT,
+     .is = DOCUMENT_NULLABLE | DOCUMENT_POINTER,
+     DOCUMENT_AT(struct thing, score),
+     .rows = score_rows},
+    {.key = "scores",
+     .type = DOCUMENT_LIST,
+     .is = DOCUMENT_OPTIONAL,
+     .make = scores_json,
+     .when = is_high,
+     .rows = score_rows},
+    {.key = "later",
+     .type = DOCUMENT_LIST,
+     .is = DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE,
+     .element = &integer,
+     .low = 1,
+     .high = 4},
+    {.key = "neighbours",
+     .type = DOCUMENT_TEXT,
+     .is = DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE,
+     .rules = "{\"pattern\": \"^any$\"}"},
+    {NULL}};
+
+static void check_text(json_t *document, const char *text)
+{
+    char *got = json_dumps(document, JSON_COMPACT);
+    assert_string_equal(got, text);
+    free(got);
+    json_decref(document);
+}
+
+/* Keys in the order of the rows; null for what is not known; what does not belong is left out. */
+static void test_writes(void **state)
+{
+    struct thing thing = {NULL, 0.25, 7, -1, true, 0, 86400, NULL};
+    const struct score score = {INFINITY};
+    (void)state;
+    check_text(document_json(rows, &thing),
+               "{\"version\":2,\"title\":null,\"level\":0.25,\"width\":7,\"reports\":null,"
+               "\"side\":\"low\",\"range\":{\"alarm\":true},\"score\":null}");
+    thing = (struct thing){"one", 0.25, 7, 9, false, 1, 86400, &score};
+    check_text(document_json(rows, &thing),
+               "{\"version\":2,\"title\":\"one\",\"level\":0.25,\"width\":7,\"reports\":9,"
+               "\"side\":\"high\",\"opens\":\"1970-01-02T00:00:00Z\",\"range\":{\"alarm\":false},"
+               "\"score\":{\"low\":null},\"scores\":[{\"low\":null}]}");
+}
+
+static const char described[] =
+    "{\"title\":\"A thing\",\"type\":\"object\",\"required\":[\"version\",\"title\",\"level\","
+    "\"width\",\"reports\",\"side\",\"range\",\"score\"],\"properties\":{"
+    "\"version\":{\"const\":2},"
+    "\"title\":{\"type\":[\"string\",\"null\"],\"minLength\":1,\"maxLength\":8,"
+    "\"description\":\"of the study\"},"
+    "\"level\":{\"type\":\"number\",\"exclusiveMinimum\":0,\"maximum\":0.5},"
+    "\"width\":{\"type\":\"integer\",\"minimum\":0},"
+    "\"reports\":{\"type\":[\"integer\",\"null\"],\"minimum\":0},"
+    "\"side\":{\"enum\":[\"low\",\"high\"]},"
+    "\"opens\":{\"type\":\"string\",\"pattern\":"
+    "\"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$\"},"
+    "\"range\":{\"type\":\"object\",\"required\":[\"alarm\"],\"properties\":{\"alarm\":{\"type\":"
+    "\"boolean\"}},\"additionalProperties\":false},"
+    "\"score\":{\"type\":[\"object\",\"null\"],\"required\":[\"low\"],\"properties\":{\"low\":{"
+    "\"type\":[\"number\",\"null\"]}},\"additionalProperties\":false},"
+    "\"scores\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"low\"],"
+    "\"properties\":{\"low\":{\"type\":[\"number\",\"null\"]}},\"additionalProperties\":false}},"
+    "\"later\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":\"integer\"}},"
+    "\"neighbours\":{\"type\":\"string\",\"pattern\":\"^any$\"}},\"additionalProperties\":false}";
+
+static void test_describes(void **state)
+{
+    (void)state;
+    check_text(document_schema(rows, "{\"title\": \"A thing\"}"), described);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_describes),
+    };
+    return cmocka_run_group_tests_name("study: document", tests, NULL, NULL);
+}
