@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ballot.h"
-#include "infer.h"
+#include "evidence.h"
 #include "linear.h"
 #include "tremolo_privacy.h"
 

@@ -1,17 +1,25 @@
-/* evidence.h -- what struct tremolo_debiased holds; for this room's files only.
+/* evidence.h -- what the files of this module know of reports: samples and ballots.
  *
- * Joint rows u = (undone features, response) have n = d + 1 coordinates in
+ * Noisy samples. Joint rows u = (undone features, response) have n = d + 1 coordinates in
  * scaled units: wire integers divided by their scale and by keep. Bucket b holds
  * the sums of u and u u' as they come, noise included. `bias` is the known part
  * of E u u' that is noise: what debiasing subtracts per report.
  *
  * For pooled rounds `bias` is the level a single release would need to be as
  * noisy as the pool, and the sums are lifted to match, so that everything
- * downstream can treat a pool as one release. */
-#ifndef TREMOLO_EVIDENCE_H
-#define TREMOLO_EVIDENCE_H
+ * downstream can treat a pool as one release.
+ *
+ * Ballots. Joint coordinates are (h, x_1..x_d, w), n = d + 2 of them. The last, w, is g y
+ * when the response is protected and y - mean y when it is public. M is the mean of s^2
+ * times their products, in full. Coefficients are solved for as theta = M_aa^-1 M_aw, a the
+ * first p = d + 1 coordinates: theta = (intercept / h, beta) in units of w. */
+#ifndef REGRESSION_EVIDENCE_H
+#define REGRESSION_EVIDENCE_H
 
+#include "tremolo_ballot.h"
 #include "tremolo_regression.h"
+
+/* ---------------------------------------------------------------- noisy samples */
 
 struct bucket {
     double count;
@@ -37,5 +45,97 @@ struct tremolo_debiased {
  * K - 1. `mean` (n, may be NULL) gets the means. Returns K. */
 double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
                     bool centred, size_t skip);
+
+/* The equations of inference. The constant 1 is a feature without noise, so the intercept is
+ * a coefficient like the others: p = d + 1 features and joint rows (x, 1, y) of q = p + 1
+ * coordinates. Everything is about zero, nothing is centred. */
+enum { INFER_MAX = TREMOLO_MAX_FEATURES + 2 };
+
+struct system {
+    size_t p;
+    size_t q;
+    double devices;
+    double *memory;
+    double *raw;  /* q * q, noise included */
+    double *bias; /* q * q */
+};
+
+/* Allocate and fill; `skip` as in evidence_raw. NO_MEMORY or OK; free system->memory. */
+TREMOLO_MUST_USE enum tremolo_status
+system_take(struct system *system, const struct tremolo_debiased *evidence, size_t skip);
+
+/* ---------------------------------------------------------------- the `auto` estimator's engine (shrink.c) */
+
+/* One release seen as a covariance: raw joint moment (n = d + 1, response last),
+ * the part of it that is noise, and the number of devices. */
+struct shrink_problem {
+    size_t d;
+    double devices;
+    double noise;       /* per feature coordinate */
+    double largest;     /* second moment of a coordinate that bounds allow; 0 unknown */
+    const double *raw;  /* n * n */
+    const double *bias; /* n * n */
+};
+
+/* beta: d numbers; S: the estimated positive definite moment, d * d. The fit has neither
+ * intercept nor what follows from S. */
+TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fit,
+                                                  const struct shrink_problem *problem);
+
+/* What coefficients count for where a sum of d squares does not exceed what it is without any
+ * signal, d times `null` give or take sqrt(2 d) times it: `least`, and 1 from `clear_sds` on. */
+double shrink_trust(double squares, double null, double d, double least, double clear_sds);
+
+/* ---------------------------------------------------------------- ballots */
+
+enum { BALLOT_MAX = TREMOLO_MAX_FEATURES + 2 };
+
+/* Noise variances of one device's M. */
+struct ballot_noise {
+    double entry;       /* on the diagonal; half of it off the diagonal */
+    double response[2]; /* of M_0w and of M_iw */
+    double square;      /* of M_ww */
+};
+
+struct tremolo_ballot {
+    size_t d;
+    size_t n;
+    bool response_public;
+    double h;
+    double rest;    /* s^2 = 1/(h^2 + rest + |x|^2): g^2 or 0 */
+    double w_scale; /* y = w_scale w + w_mean */
+    double w_mean;
+    double w_square; /* mean of w^2 when public, the largest it can be when not */
+    struct ballot_noise noise;
+    double devices;
+    size_t buckets;
+    double count[TREMOLO_BUCKETS];
+    double *M; /* n * n for all, then for each bucket */
+};
+
+/* M without bucket `skip` (TREMOLO_BUCKETS for none), n * n. */
+void ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip);
+
+/* Noise variance of entry (i, j) of M over all devices. */
+double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j);
+
+/* theta <- M_aa^-1 M_aw; `inverse` ((d+1)^2) gets M_aa^-1. */
+TREMOLO_MUST_USE enum tremolo_status ballot_solve(double *theta, double *inverse, const double *M,
+                                                  size_t n);
+
+/* What ballots leave likely of M; see posterior.c. *mean (n * n) gets the mean of it.
+ * `ballots` must live as long. */
+struct ballot_posterior;
+enum { BALLOT_DRAWS = 200 };
+
+TREMOLO_MUST_USE enum tremolo_status ballot_posterior_new(struct ballot_posterior **posterior,
+                                                          double *mean,
+                                                          const struct tremolo_ballot *ballots);
+
+/* R^2 of theta in each of up to BALLOT_DRAWS draws of M; returns how many. */
+size_t ballot_posterior_explained(double *r2, struct ballot_posterior *posterior,
+                                  const double *theta);
+
+void ballot_posterior_free(struct ballot_posterior *posterior);
 
 #endif

@@ -5,7 +5,6 @@
  * shrunken estimates (shrink.c). The intercept comes from the means. */
 #include "evidence.h"
 #include "linear.h"
-#include "shrink.h"
 
 #include <float.h>
 #include <math.h>

@@ -13,14 +13,15 @@
  * Agreement of the two is a check on the data; a jackknife well above the sandwich
  * points at unequal residual variance.
  *
- * Score-test sets come from score.c. A coefficient counts as identified when its
+ * A coefficient counts as identified when its
  * set is bounded. */
-#include "infer.h"
-#include "linear.h"
+#include "evidence.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "linear.h"
 
 /* ---------------------------------------------------------------- systems */
 
@@ -84,9 +85,155 @@ static enum tremolo_status solve(double *beta, double *inverse, const struct sys
     return status;
 }
 
+/* ---------------------------------------------------------------- score sets
+ *
+ * Confidence sets that keep their level when S is nearly singular.
+ *
+ * Let b = (beta, -1), M the raw joint moment, D its known bias, x~ a released
+ * feature row and v = u'b its noisy residual. At the true beta the score
+ * G = (M - D)_x b has mean zero whatever S is, and for Gaussian noise and equal
+ * residual variance K Cov(G) = (b'Mb) M_xx + (D_x b)(D_x b)', where M_xx includes
+ * the noise and is therefore never near singular. Since c c' <= (c'A^-1 c) A,
+ *     K G' M_xx^-1 G <= z^2 b'[M + D_x' M_xx^-1 D_x] b
+ * holds at the true beta with at least the probability of the exact score test. Both
+ * sides are quadratic forms in b, so the beta that satisfy it are the inside of a
+ * quadric b'Qb <= 0. For one combination w'beta the other coefficients are
+ * nuisances; minimising over them means projecting the quadric, and because the
+ * estimate solves as many equations as there are coefficients, the minimum is
+ * compared with one degree of freedom (z^2). With weak nuisances that is
+ * conservative, never the other way.
+ *
+ * The projection of {b'Qb <= 0} onto w'beta, Q_xx the block of beta:
+ *     Q_xx positive definite               an interval
+ *     one negative eigenvalue, w'Q_xx^-1 w < 0   outside an interval, or the line
+ *     otherwise                            the whole line. */
+
+/* The score-test set of w'beta for any w. */
+struct score_set {
+    size_t p;
+    double *memory;
+    double *inverse; /* of the quadric's matrix, p * p */
+    double *centre;  /* p */
+    double minimum;  /* of the quadric; at most 0 when it is convex */
+    size_t negative; /* negative eigenvalues of its matrix */
+    bool usable;     /* false when the matrix is singular: every set is ALL */
+};
+
+static enum tremolo_status score_from_quadric(struct score_set *set, const double *T, size_t p)
+{
+    size_t q = p + 1;
+    double values[INFER_MAX];
+    double right[INFER_MAX];
+    double *vectors;
+    *set = (struct score_set){.p = p};
+    set->memory = LINEAR_NEW({&set->inverse, p * p}, {&set->centre, p}, {&vectors, p * p});
+    if (set->memory == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    linear_block(set->inverse, T, p, q);
+    linear_block(vectors, T, p, q);
+    if (!linear_eigen(values, vectors, p)) {
+        return TREMOLO_NOT_CONVERGED;
+    }
+    for (size_t k = 0; k < p; k++) {
+        set->negative += values[k] < 0.0;
+        right[k] = T[k * q + p];
+    }
+    enum tremolo_status status = linear_inverse(set->inverse, p);
+    set->usable = status == TREMOLO_OK;
+    if (set->usable) {
+        linear_apply(set->centre, set->inverse, right, p);
+        set->minimum = T[p * q + p] - linear_dot(right, set->centre, p);
+    }
+    return status == TREMOLO_SINGULAR ? TREMOLO_OK : status;
+}
+
+/* From T = K (M-D)_x' M_xx^-1 (M-D)_x - z^2 (M + D_x' M_xx^-1 D_x), q * q. */
+static enum tremolo_status score_new(struct score_set *set, const struct system *system,
+                                     double level)
+{
+    size_t p = system->p;
+    size_t q = system->q;
+    double z = tremolo_normal_quantile(0.5 + 0.5 * level);
+    enum tremolo_status status = TREMOLO_OK;
+    double *T, *factor, *solved;
+    double *H; /* column k: (M - D)_x e_k; then those of B */
+    double *memory =
+        LINEAR_NEW({&T, q * q}, {&factor, p * p}, {&H, 2 * p * q}, {&solved, 2 * p * q});
+    *set = (struct score_set){.p = p};
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    double *B = H + p * q; /* column k: D_x e_k */
+    linear_block(factor, system->raw, p, q);
+    for (size_t i = 0; i < p; i++) {
+        for (size_t k = 0; k < q; k++) {
+            B[k * p + i] = system->bias[i * q + k];
+            H[k * p + i] = system->raw[i * q + k] - system->bias[i * q + k];
+        }
+    }
+    if (!linear_cholesky(factor, p)) {
+        goto done; /* not usable: every set is the whole line */
+    }
+    memcpy(solved, H, 2 * p * q * sizeof *H);
+    linear_cholesky_solve(solved, factor, p, 2 * q);
+    for (size_t i = 0; i < q; i++) {
+        for (size_t k = 0; k < q; k++) {
+            double score = linear_dot(H + i * p, solved + k * p, p);
+            double extra = linear_dot(B + i * p, solved + p * q + k * p, p);
+            T[i * q + k] = system->devices * score - z * z * (system->raw[i * q + k] + extra);
+        }
+    }
+    status = score_from_quadric(set, T, p);
+done:
+    free(memory);
+    return status;
+}
+
+static enum tremolo_interval_shape score_interval(double *low, double *high,
+                                                  const struct score_set *set, const double *w)
+{
+    *low = -INFINITY;
+    *high = INFINITY;
+    if (!set->usable || set->negative > 1) {
+        return TREMOLO_INTERVAL_ALL;
+    }
+    double middle = linear_dot(w, set->centre, set->p);
+    double spread = linear_form(w, set->inverse, w, set->p);
+    double square = -set->minimum * spread;
+    if (set->negative == 0) {
+        double half = sqrt(fmax(square, 0.0));
+        *low = middle - half;
+        *high = middle + half;
+        return TREMOLO_INTERVAL_BOUNDED;
+    }
+    if (spread < 0.0 && square > 0.0) {
+        *low = middle - sqrt(square);
+        *high = middle + sqrt(square);
+        return TREMOLO_INTERVAL_OUTSIDE;
+    }
+    return TREMOLO_INTERVAL_ALL;
+}
+
 /* ---------------------------------------------------------------- standard errors */
 
-bool analysis_new(struct analysis *analysis, size_t p)
+/* All that the lines of a table are made of: an estimate with its two covariances and its
+ * score sets. */
+struct analysis {
+    size_t p;
+    size_t groups;                 /* buckets in use */
+    double share[TREMOLO_BUCKETS]; /* K / m of each */
+    double *memory;
+    double *left_out;   /* groups * p: estimates without one bucket */
+    double *beta;       /* p */
+    double *covariance; /* p * p, sandwich */
+    double *inverse;    /* p * p: of the matrix that was solved */
+    double *work;       /* p * p */
+    struct score_set score;
+    double devices_needed;
+};
+
+static bool analysis_new(struct analysis *analysis, size_t p)
 {
     *analysis = (struct analysis){.p = p};
     analysis->memory = LINEAR_NEW({&analysis->left_out, TREMOLO_BUCKETS * p}, {&analysis->beta, p},
@@ -95,7 +242,7 @@ bool analysis_new(struct analysis *analysis, size_t p)
     return analysis->memory != NULL;
 }
 
-void analysis_drop(struct analysis *analysis)
+static void analysis_drop(struct analysis *analysis)
 {
     free(analysis->memory);
     free(analysis->score.memory);
@@ -217,8 +364,8 @@ static double jackknife_variance(const struct analysis *analysis, const double *
 
 /* ---------------------------------------------------------------- one line */
 
-void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
-                       const double *w, double constant, double level)
+static void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
+                              const double *w, double constant, double level)
 {
     struct tremolo_coefficient line = {0};
     line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
@@ -238,7 +385,7 @@ void analysis_describe(struct tremolo_coefficient *row, const struct analysis *a
     *row = line;
 }
 
-double infer_carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units)
+static double infer_carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units)
 {
     memset(scaled, 0, (d + 1) * sizeof *scaled);
     scaled[j] = 1.0;
@@ -270,6 +417,201 @@ enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
     for (size_t j = 0; j < analysis.p; j++) {
         double constant = infer_carry(scaled, j, evidence->d, units);
         analysis_describe(&rows[j], &analysis, scaled, constant, level);
+    }
+    analysis_drop(&analysis);
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- ballots
+ *
+ * Standard errors, tests and intervals from ballots.
+ *
+ * With c = (theta, -1) the estimate makes G = M_a c zero. Entries of M have independent
+ * noise of variance V_ij, so Cov G = Omega + sampling,
+ *     Omega_ii = sum_j c_j^2 V_ij,    Omega_ij = c_i c_j V_ij,
+ *     sampling = E s^2 r^2 M_aa / K   for residuals of equal variance,
+ * and the model's covariance is M_aa^-1 (Omega + sampling) M_aa^-1. The jackknife over
+ * buckets assumes neither. Both hold while noise sqrt(d) / lambda_min is at most 0.21.
+ *
+ * The score set needs no such condition: at the true theta G has mean zero whatever M_aa is.
+ * V_ij is v/2 off and v on the diagonal and V_iw for the response, hence
+ *     Omega <= c' diag(v .. v, V_iw) c I,
+ * sampling <= lambda_max c'Mc / K I with the positive part of M, and
+ *     |G|^2 <= z^2 c' [diag(v .. v, V_iw) + lambda_max M / K] c
+ * is a quadric in c as for samples, conservative by at most a factor of two in variance. */
+
+/* covariance <- inverse (Omega + sampling) inverse */
+static void ballot_sandwich(struct analysis *analysis, const struct tremolo_ballot *ballots)
+{
+    size_t n = ballots->n;
+    size_t p = n - 1;
+    const double *M = ballots->M;
+    const double *theta = analysis->beta;
+    double *omega = analysis->covariance;
+    double residual = M[p * n + p] - linear_dot(theta, M + p * n, p);
+    double sampling = fmax(residual, 0.0) / ballots->devices;
+    for (size_t i = 0; i < p; i++) {
+        double sum = ballot_variance(ballots, i, p);
+        for (size_t j = 0; j < p; j++) {
+            double variance = ballot_variance(ballots, i, j);
+            sum += theta[j] * theta[j] * variance;
+            omega[i * p + j] = theta[i] * theta[j] * variance + sampling * M[i * n + j];
+        }
+        omega[i * p + i] = sum + sampling * M[i * n + i];
+    }
+    linear_sandwich(omega, analysis->work, analysis->inverse, p);
+}
+
+/* M <- its positive part; returns the largest eigenvalue, or -1 when LAPACK does not
+ * converge. `work` holds n * n. */
+static double positive_part(double *M, double *work, size_t n)
+{
+    double values[BALLOT_MAX];
+    memcpy(work, M, n * n * sizeof *M);
+    if (!linear_eigen(values, work, n)) {
+        return -1.0;
+    }
+    memset(M, 0, n * n * sizeof *M);
+    for (size_t k = 0; k < n; k++) {
+        const double *vector = work + k * n;
+        for (size_t i = 0; values[k] > 0.0 && i < n; i++) {
+            double part = values[k] * vector[i];
+            for (size_t j = 0; j < n; j++) {
+                M[i * n + j] += part * vector[j];
+            }
+        }
+    }
+    return fmax(values[n - 1], 0.0);
+}
+
+static enum tremolo_status score_of_ballots(struct score_set *set,
+                                            const struct tremolo_ballot *ballots, double level)
+{
+    size_t n = ballots->n;
+    size_t p = n - 1;
+    double z = tremolo_normal_quantile(0.5 + 0.5 * level);
+    double *P, *T;
+    double *memory = LINEAR_NEW({&P, n * n}, {&T, n * n});
+    if (memory == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    memcpy(P, ballots->M, n * n * sizeof *P);
+    double largest = positive_part(P, T, n);
+    /* The response's noise may be larger in the first equation than in the others; where it is
+     * smaller, that of the features is not, and the equation counts as the others do. */
+    double response = ballot_variance(ballots, 1, p);
+    double first = fmin(1.0, response / ballot_variance(ballots, 0, p));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            const double *left = ballots->M + i * n;
+            const double *right = ballots->M + j * n;
+            double score = linear_dot(left, right, p) - (1.0 - first) * left[0] * right[0];
+            double noise = i != j ? 0.0 : i == p ? response : ballot_variance(ballots, 0, 0);
+            T[i * n + j] = score - z * z * (noise + largest * P[i * n + j] / ballots->devices);
+        }
+    }
+    enum tremolo_status status =
+        largest < 0.0 ? TREMOLO_NOT_CONVERGED : score_from_quadric(set, T, p);
+    free(memory);
+    return status;
+}
+
+static enum tremolo_status ballot_leave_out(struct analysis *analysis, double *M,
+                                            const struct tremolo_ballot *ballots)
+{
+    size_t n = ballots->n;
+    size_t p = n - 1;
+    for (size_t b = 0; b < ballots->buckets; b++) {
+        if (!(ballots->count[b] > 0.0)) {
+            continue;
+        }
+        ballot_moments(M, ballots, b);
+        double *row = analysis->left_out + analysis->groups * p;
+        linear_block(analysis->work, M, p, n);
+        memcpy(row, M + p * n, p * sizeof *M);
+        enum tremolo_status status = linear_solve(row, analysis->work, p);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        analysis->share[analysis->groups++] = ballots->devices / ballots->count[b];
+    }
+    return TREMOLO_OK;
+}
+
+/* As infer.c has it for noisy samples. */
+static double ballot_planned_devices(const struct tremolo_ballot *ballots)
+{
+    const struct tremolo_ballot_plan_input input = {
+        .dimension = ballots->d,
+        .response_public = ballots->response_public,
+        .h = ballots->h,
+        .g = sqrt(ballots->rest),
+        .devices = ballots->devices,
+        .c = sqrt(2.0 * ballots->devices * ballot_variance(ballots, 0, 1)),
+        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+        .r2 = TREMOLO_PLAN_R2,
+        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
+    };
+    struct tremolo_ballot_plan plan;
+    return tremolo_ballot_plan(&plan, &input) == TREMOLO_OK ? plan.devices_needed : INFINITY;
+}
+
+static enum tremolo_status ballot_analyse(struct analysis *analysis,
+                                          const struct tremolo_ballot *ballots, double level)
+{
+    size_t n = ballots->n;
+    double *M = linear_new(n * n);
+    enum tremolo_status status =
+        analysis_new(analysis, n - 1) && M != NULL
+            ? ballot_solve(analysis->beta, analysis->inverse, ballots->M, n)
+            : TREMOLO_NO_MEMORY;
+    if (status == TREMOLO_OK) {
+        ballot_sandwich(analysis, ballots);
+        status = score_of_ballots(&analysis->score, ballots, level);
+    }
+    if (status == TREMOLO_OK) {
+        analysis->devices_needed = ballot_planned_devices(ballots);
+        status = ballot_leave_out(analysis, M, ballots);
+    }
+    free(M);
+    if (status != TREMOLO_OK) {
+        analysis_drop(analysis);
+    }
+    return status;
+}
+
+/* The line for own coefficient j; scaled ones are w_scale (beta, h theta_0) and w_mean is part
+ * of the intercept. */
+static void line(struct tremolo_coefficient *row, const struct analysis *analysis,
+                 const struct tremolo_ballot *ballots, const struct tremolo_units *units, size_t j,
+                 double level)
+{
+    size_t d = ballots->d;
+    double scaled[BALLOT_MAX];
+    double weights[BALLOT_MAX];
+    double constant = infer_carry(scaled, j, d, units);
+    for (size_t i = 0; i < d; i++) {
+        weights[i + 1] = ballots->w_scale * scaled[i];
+    }
+    weights[0] = ballots->h * ballots->w_scale * scaled[d];
+    constant += ballots->w_mean * scaled[d];
+    analysis_describe(row, analysis, weights, constant, level);
+}
+
+enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
+                                         const struct tremolo_ballot *ballots,
+                                         const struct tremolo_units *units, double level)
+{
+    struct analysis analysis;
+    if (rows == NULL || ballots == NULL || !(level > 0.0 && level < 1.0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = ballot_analyse(&analysis, ballots, level);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    for (size_t j = 0; j <= ballots->d; j++) {
+        line(&rows[j], &analysis, ballots, units, j, level);
     }
     analysis_drop(&analysis);
     return TREMOLO_OK;

@@ -15,7 +15,6 @@
 #ifndef TREMOLO_MOMENTS_INTERNAL_H
 #define TREMOLO_MOMENTS_INTERNAL_H
 
-#include "fold_kernel.h"
 #include "tremolo_moments.h"
 
 struct bucket_sums {
@@ -33,8 +32,6 @@ struct moments_tail {
     struct bucket_sums bucket[TREMOLO_BUCKETS]; /* of reports beyond the cut */
     int64_t *storage;
 };
-
-enum { FOLD_STRETCH = 256 };
 
 struct fold_workspace {
     size_t columns;    /* panel columns, the constant one included */
@@ -67,32 +64,13 @@ struct tremolo_moments {
     struct fold_workspace work;
 };
 
-/* An object with its sums and no workspace, or NULL. */
-struct tremolo_moments *tremolo_moments_make(size_t sums, size_t products);
-
-/* Memory for `count` buckets and their sums, zeroed; NULL when there is none. */
-int64_t *tremolo_sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products);
-
 /* Of rows or of ballots. */
 enum tremolo_status tremolo_moments_new_like(struct tremolo_moments **moments, bool ballots,
                                              size_t n, int feature_max, int response_max);
 
-/* Add `entries` sums and the count. */
-void tremolo_sums_add(struct bucket_sums *into, const struct bucket_sums *from, size_t entries);
-
 /* An empty tail; BAD_ARGUMENT for limits that are not sound. */
 enum tremolo_status tremolo_tail_new(struct tremolo_moments *moments,
                                      const struct tremolo_tail_limits *limits);
-
-/* Watch rows that were added, and a ballot that is: whether it is beyond the cut. */
-void tremolo_tail_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
-                       size_t count);
-bool tremolo_tail_ballot(struct moments_tail *tail, const int8_t *row);
-
-/* The other's added to ours, or none where either has none or they have other limits. */
-void tremolo_tail_merge(struct tremolo_moments *moments, const struct tremolo_moments *other);
-
-bool tremolo_buckets_valid(const uint8_t *buckets, size_t count);
 
 /* Fold rows whose buckets are known to be good and return true, or find a
  * value out of bounds, leave the sums as they were and return false. */

@@ -1,4 +1,4 @@
-/* ballot_density.c -- how likely moments are, given those of ballots.
+/* density.c -- how likely moments are, given those of ballots.
  *
  * Ballots give M = mass T, T = [[h^2, h m'], [h m, Sigma + m m']], plus independent noise of
  * known size, often larger than what is to be seen. What is public besides:
@@ -20,8 +20,7 @@
  *
  * All of this is additions, multiplications, divisions and square roots in a fixed order,
  * which IEEE 754 rounds the same everywhere. */
-#include "ballot_arithmetic.h"
-#include "ballot_density.h"
+#include "density.h"
 #include "linear.h"
 
 #include <math.h>
