@@ -1,4 +1,4 @@
-/* ballot_moments.c -- integer sums over ballots to moments with known noise.
+/* ballot.c -- integer sums over ballots to moments with known noise.
  *
  * A decoded ballot has the mean phi = svec(uu') and the variance c^2 in each coordinate,
  * so an entry of the mean of uu' has the variance c^2/K on and c^2/(2K) off the diagonal. A

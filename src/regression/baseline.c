@@ -1,4 +1,4 @@
-/* ols.c -- ordinary least squares on raw data, as accurately as doubles allow, and R^2 there.
+/* baseline.c -- ordinary least squares on raw data, as accurately as doubles allow, and R^2 there.
  *
  * Columns are scaled by powers of two (exactly), factored by Householder QR with
  * column pivoting, and the solution is refined on the augmented system

@@ -23,7 +23,7 @@ struct bucket_sums {
     int64_t *product; /* n * n, see invariant 1; or NULL */
 };
 
-/* Of reports that honest noise hardly explains; see moments_tail.c. */
+/* Of reports that honest noise hardly explains; see moments.c. */
 struct moments_tail {
     struct tremolo_tail_limits limits;
     uint64_t beyond[TREMOLO_TAIL_LIMITS];

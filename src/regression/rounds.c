@@ -1,4 +1,4 @@
-/* iterate.c -- the paper's rounds: release, debias, step, project, turn V.
+/* rounds.c -- the paper's rounds: release, debias, step, project, turn V.
  *
  * Each round is a fresh release, so the callback owns the budget. Rounds are kept
  * until the end for those who want them pooled, because that uses what the last iterate
