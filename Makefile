@@ -1,6 +1,6 @@
 # tremolo -- one Makefile for every module.
 #
-#   make               build/tremolo, libtremolo.a and libtremolo.so; installs nothing
+#   make               build/tremolo, tremolo-audit, libtremolo.a and libtremolo.so; installs nothing
 #   make deps          installs from Debian what a build needs; run, test and the like do it too
 #   make run           the main job, end to end, on embedded defaults
 #   make serve         the same, and the server stays
@@ -19,7 +19,8 @@
 #
 # A module is a folder of src/ with its sources, in folders of its own if it is large, and with
 # its public headers in include/. USES_<module> are the modules it depends on; it is compiled with
-# exactly their include/ on its path, and check-layers proves the same of the linked symbols.
+# exactly their include/ on its path, and check-layers proves the same of the linked symbols. `cli` and
+# `audit` are programs, the library is all other modules; `audit` also uses the command's own parts.
 
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
@@ -31,7 +32,7 @@ CFLAGS  ?= -O2 -g
 VERSION := $(file <VERSION)
 SONAME  := libtremolo.so.0
 
-MODULES := device privacy study regression estimate host lab web service server cli
+MODULES := device privacy study regression estimate host lab web service server cli audit
 USES_device     :=
 USES_privacy    :=
 USES_study      := device privacy
@@ -43,6 +44,7 @@ USES_web        :=
 USES_service    := device privacy study
 USES_server     := device privacy study regression estimate web service
 USES_cli        := device privacy study regression estimate host lab web service server
+USES_audit      := device privacy study regression estimate host lab cli
 
 # Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3
@@ -53,6 +55,7 @@ PKGS_host       := jansson libcurl
 PKGS_service    := libmicrohttpd gnutls zlib libsodium jansson
 PKGS_server     := libmicrohttpd sqlite3 libsodium jansson
 PKGS_cli        := jansson libsodium
+PKGS_audit      := jansson
 # The clustered store is there when Debian's libnats is; NATS=no leaves it out.
 NATS ?= $(if $(shell { pkg-config --exists libnats; } 2>/dev/null && echo yes),yes,no)
 PKGS_server     += $(if $(filter yes,$(NATS)),libnats)
@@ -81,11 +84,12 @@ sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 private = $(sort $(1) $(patsubst %/,%,$(dir $(wildcard $(1)/*/*.[ch]))))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))
 module_objects = $(call objects,src/$(1))
-LIBRARY_MODULES := $(filter-out cli,$(MODULES))
+LIBRARY_MODULES := $(filter-out cli audit,$(MODULES))
 LIBRARY_OBJECTS := $(foreach module,$(LIBRARY_MODULES),$(call module_objects,$(module)))
 LIBRARY_OBJECTS += $(if $(filter web,$(MODULES)),$(BUILD)/obj/src/web/table.o)
 PUBLIC_HEADERS := $(sort $(wildcard src/include/tremolo_*.h $(foreach module,$(LIBRARY_MODULES),src/$(module)/include/tremolo_*.h)))
 CLI_OBJECTS := $(if $(filter cli,$(MODULES)),$(call module_objects,cli))
+AUDIT_OBJECTS := $(if $(filter audit,$(MODULES)),$(call module_objects,audit))
 packages := $(sort $(foreach module,$(MODULES),$(PKGS_$(module))))
 PACKAGE_LIBS = $(if $(packages),$(shell pkg-config --libs $(packages)))
 # libcsv has no pkg-config file.
@@ -95,7 +99,7 @@ ALL_INCLUDES := -Isrc/include $(foreach module,$(MODULES),$(addprefix -I,$(call 
 
 .PHONY: all deps run serve test test-ports bench size check-layers lint format install clean help \
         amalgamation
-all: $(BUILD)/tremolo $(BUILD)/$(SONAME)
+all: $(BUILD)/tremolo $(BUILD)/tremolo-audit $(BUILD)/$(SONAME)
 
 # ---------------------------------------------------------------- packages
 # A stamp per group: .found-GROUP looks and says what is missing, .setup-GROUP
@@ -126,7 +130,7 @@ $(BUILD)/obj/src/$(1)/%.o: src/$(1)/%.c $(BUILD)/.flags | $(FOUND)
 	$$(call say,CC,$$<)
 	$$(QUIET)$$(CC) $(if $(filter device,$(1)),$$(STD_device),$$(STD_host)) $$(WARNINGS) $$(PIC) $$(CFLAGS) $$(SANITIZER) \
 	  -DTREMOLO_VERSION='"$(VERSION)"' -Isrc/include $(addprefix -I,$(call private,src/$(1))) \
-	  $(foreach used,$(USES_$(1)),-Isrc/$(used)/include) \
+	  $(foreach used,$(USES_$(1)),$(if $(filter cli,$(used)),$(addprefix -I,$(call private,src/cli)),-Isrc/$(used)/include)) \
 	  $$(if $(PKGS_$(1)),$$(shell pkg-config --cflags $(PKGS_$(1)))) $(DEFINES_$(1)) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach module,$(MODULES),$(eval $(call module_rules,$(module))))
@@ -178,13 +182,15 @@ $(BUILD)/$(SONAME): $(LIBRARY_OBJECTS) $(BUILD)/libtremolo.map
 	  -Wl,--version-script=$(BUILD)/libtremolo.map -o $@ $(LIBRARY_OBJECTS) $(LDFLAGS) $(LIBS)
 
 $(BUILD)/tremolo: $(CLI_OBJECTS) $(BUILD)/libtremolo.a
+$(BUILD)/tremolo-audit: $(filter %/main.o,$(AUDIT_OBJECTS)) $(BUILD)/libcommand.a $(BUILD)/libtremolo.a
+$(BUILD)/tremolo $(BUILD)/tremolo-audit:
 	$(call say,LINK,$@)
 	$(QUIET)$(CC) $(CFLAGS) $(SANITIZER) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # Programs outside the modules: tests, benchmarks and examples see every
 # public header and link the library as a user would; tests and benchmarks
-# also reach the command's own parts.
-$(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS))
+# also reach the command's own parts and the audit's.
+$(BUILD)/libcommand.a: $(filter-out %/main.o,$(CLI_OBJECTS) $(AUDIT_OBJECTS))
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR,$@)
 	$(QUIET)$(AR) rcs $@ $^
@@ -272,7 +278,7 @@ test: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) test-programs
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
 .PHONY: test-programs run-tests
-test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/tremolo $(BUILD)/$(SONAME)
+test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) all
 	@:
 run-tests: test-programs
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) --alone $(MORE_TESTS)
@@ -352,7 +358,7 @@ size: $(BUILD)/.setup-ports
 	@BUILD=$(BUILD) tools/size
 
 # ---------------------------------------------------------------- checks
-check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS)
+check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS) $(AUDIT_OBJECTS)
 	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),)))
 
 LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* tests/*/* ports ports/*)) \
@@ -369,9 +375,10 @@ INSTALLED_LIBS := $(DESTDIR)$(LIBDIR)
 configure = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
   -e 's|@FROM_LIBDIR@|$(shell realpath -m --relative-to=$(LIBDIR) $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LIBS)|' $(1) >$(2)
 install: all
-	install -d $(TO)/bin $(INSTALLED_LIBS)/pkgconfig $(INSTALLED_LIBS)/cmake/tremolo $(TO)/include/tremolo $(TO)/share/tremolo \
+	install -d $(TO)/bin $(TO)/libexec/tremolo $(INSTALLED_LIBS)/pkgconfig $(INSTALLED_LIBS)/cmake/tremolo $(TO)/include/tremolo $(TO)/share/tremolo \
 	  $(TO)/share/man/man1 $(TO)/share/man/man3
 	install -m 755 $(BUILD)/tremolo $(TO)/bin/
+	install -m 755 $(BUILD)/tremolo-audit $(TO)/libexec/tremolo/
 	install -m 755 tools/fetch-data $(TO)/share/tremolo/
 	install -m 644 $(BUILD)/libtremolo.a $(INSTALLED_LIBS)/
 	install -m 644 $(BUILD)/$(SONAME) $(INSTALLED_LIBS)/libtremolo.so.$(VERSION)

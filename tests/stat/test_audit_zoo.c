@@ -10,7 +10,7 @@
 #include "parts.h"
 
 #include "testing.h"
-#include "tremolo_audit.h"
+#include "audit.h"
 #include "tremolo_release.h"
 
 static const char *fault = "";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_audit.h"
+#include "audit.h"
 #include "tremolo_honest.h"
 #include "tremolo_planning.h"
 #include "tremolo_random.h"

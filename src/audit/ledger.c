@@ -1,13 +1,291 @@
-/* audit_ledger.c -- what can be said without counting: charges, ledger, entropy, bytes.
+/* ledger.c -- the checks that need no counting: charges, ledger, entropy, bytes.
  *
  * Nothing here is left to chance: each expectation is part of the device's contract, and one
- * exception is a finding. */
-#include "audit_life.h"
+ * exception is a finding. A report's chance must come from the platform's entropy alone, all of
+ * it; if the source repeats itself, from what the ledger, the study, the round and the sample
+ * add (docs/reference/proofs.md, P8b). */
+#include "audit_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, DRAINED = 64 };
+enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, DRAINED = 64, ENTROPY_BITS_MAX = 8 * 96 };
+
+/* ---------------------------------------------------------------- one device */
+
+/* One device from its enrolment on. */
+struct audit_life {
+    struct audit *audit;
+    struct tremolo_study study;
+    struct audit_sample sample;
+    uint16_t number; /* of the sample */
+    int16_t vectors[TREMOLO_MAX_VECTORS * TREMOLO_MAX_DIMENSION];
+    const uint8_t *mac_key; /* NULL: none */
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    size_t length;
+};
+
+static struct tremolo_round round_of(const struct audit_life *life, unsigned number)
+{
+    return (struct tremolo_round){life->study.vectors > 0 ? life->vectors : NULL, (uint16_t)number};
+}
+
+/* Report number `release`, straight from the core, whose refusals are expected here. */
+static enum tremolo_status ask(struct audit_life *life, unsigned release)
+{
+    struct audit *audit = life->audit;
+    struct tremolo_platform platform = audit_platform(audit);
+    const struct tremolo_round round = round_of(life, release);
+    const struct tremolo_sample sample = {life->sample.features, life->sample.response,
+                                          life->number};
+    platform.mac_key = life->mac_key;
+    memset(life->bytes, 0xff, sizeof life->bytes);
+    life->length = sizeof life->bytes;
+    enum tremolo_status status = tremolo_device_report(&audit->work, life->bytes, &life->length,
+                                                       &life->study, &round, &sample, &platform);
+    audit_expect_wiped(audit);
+    return status;
+}
+
+/* The same where a refusal is a failure. */
+static bool make_report(struct audit_life *life, unsigned release)
+{
+    return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, release));
+}
+
+static bool is_wiped(const struct audit_life *life)
+{
+    for (size_t i = 0; i < sizeof life->bytes; i++) {
+        if (life->bytes[i] != 0) {
+            return false;
+        }
+    }
+    return life->length == 0;
+}
+
+/* True if nothing leaves, for this reason or, with TREMOLO_OK, for any. */
+static bool refuses(struct audit_life *life, unsigned release, enum tremolo_status reason)
+{
+    enum tremolo_status status = ask(life, release);
+    return status != TREMOLO_OK && (reason == TREMOLO_OK || status == reason) && is_wiped(life);
+}
+
+/* What is left of the budget of the study's release; -1 when the ledger is refused. */
+static double budget_left(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    const struct tremolo_platform platform = audit_platform(audit);
+    uint32_t value = 0;
+    enum tremolo_status status = life->study.release == TREMOLO_RELEASE_BALLOT
+                                     ? tremolo_device_epsilon(&audit->work, &value, &platform)
+                                     : tremolo_device_budget(&audit->work, &value, &platform);
+    return status == TREMOLO_OK ? value : -1.0;
+}
+
+/* Enrol with a budget of this many charges, rounded up to what the ledger counts in. */
+static bool enrol_for(struct audit_life *life, double charges)
+{
+    double budget = charges * tremolo_study_charge(&life->study);
+    if (life->study.release == TREMOLO_RELEASE_BALLOT) {
+        return audit_enrol(life->audit, 0, (uint32_t)(ceil(budget / 65536.0) * 65536.0));
+    }
+    return audit_enrol(life->audit, (uint32_t)budget, 0);
+}
+
+/* Several charges, if a ledger can hold them. */
+static double room(const struct audit_life *life)
+{
+    return fmin(3.5, (double)UINT32_MAX / tremolo_study_charge(&life->study));
+}
+
+/* Every value of the sample this many half ranges from the middle. */
+static void place_all(struct audit_life *life, double place)
+{
+    double places[AUDIT_COORDINATES_MAX + 1];
+    for (unsigned i = 0; i <= life->study.dimension; i++) {
+        places[i] = place;
+    }
+    audit_sample_at(&life->sample, &life->study, places);
+}
+
+/* ---------------------------------------------------------------- entropy */
+
+/* The bytes of a fresh device's report under a seed, one bit of its entropy changed. */
+static void report_under(struct audit_life *life, uint64_t seed, size_t flipped)
+{
+    struct audit_device *device = &life->audit->device;
+    device->random = tremolo_random_from(seed, 1);
+    device->entropy_bytes = 0;
+    device->flipped = flipped;
+    (void)enrol_for(life, 1.0);
+    size_t enrolled = device->entropy_bytes;
+    (void)make_report(life, 0);
+    device->flipped = SIZE_MAX;
+    size_t drawn = device->entropy_bytes - enrolled;
+    audit_note(life->audit, CHECK_ENTROPY, drawn >= TREMOLO_SEED_BYTES ? 1.0 : 0.0, (double)drawn,
+               TREMOLO_SEED_BYTES, "a report takes %zu bytes of entropy, not %d", drawn,
+               TREMOLO_SEED_BYTES);
+}
+
+static void check_entropy(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    const struct audit_device kept = *device;
+    uint64_t seed = tremolo_random_bits(&audit->random);
+    uint8_t first[TREMOLO_MAX_REPORT_BYTES];
+    device->seeded = true;
+    report_under(life, seed, SIZE_MAX);
+    size_t entropy = 8 * device->entropy_bytes;
+    memcpy(first, life->bytes, sizeof first);
+    if (audit->status == TREMOLO_OK) {
+        report_under(life, seed, SIZE_MAX);
+        audit_expect(audit, CHECK_ENTROPY, memcmp(first, life->bytes, sizeof first) == 0,
+                     "the same entropy gives other bytes: there is another source of chance");
+    }
+    for (size_t k = 0; k < entropy && k < ENTROPY_BITS_MAX && audit->status == TREMOLO_OK; k++) {
+        report_under(life, seed, k);
+        bool other = memcmp(first, life->bytes, sizeof first) != 0;
+        audit_note(audit, CHECK_ENTROPY, other ? 1.0 : 0.0, (double)k, 0.0,
+                   "bit %zu of byte %zu of the entropy changes nothing in a report", k % 8, k / 8);
+    }
+    if (audit->status == TREMOLO_OK) {
+        (void)enrol_for(life, 1.0);
+        device->without_entropy = true;
+        audit_expect(audit, CHECK_ENTROPY, refuses(life, 0, TREMOLO_OK),
+                     "a report leaves without entropy");
+        device->without_entropy = false;
+    }
+    device->random = kept.random;
+    device->seeded = kept.seeded;
+}
+
+/* A round's report under a source that repeats itself has chance of its own: another id than
+ * `seen`, which becomes its id. To refuse is fine, too. */
+static void check_another(struct audit_life *life, unsigned release,
+                          uint8_t seen[TREMOLO_REPORT_ID_BYTES], const char *when)
+{
+    struct tremolo_report report;
+    if (ask(life, release) == TREMOLO_OK &&
+        tremolo_report_decode(&report, life->bytes, life->length) == TREMOLO_OK) {
+        audit_expect(life->audit, CHECK_HEDGED,
+                     memcmp(report.id, seen, TREMOLO_REPORT_ID_BYTES) != 0,
+                     "a source of entropy that repeats itself repeats a report's chance, %s", when);
+        memcpy(seen, report.id, TREMOLO_REPORT_ID_BYTES);
+    }
+}
+
+/* A device whose source says the same at every call. */
+static void repeat_entropy(struct audit_life *life)
+{
+    life->audit->device.seeded = true;
+    life->audit->device.period = TREMOLO_SEED_BYTES;
+    (void)enrol_for(life, room(life));
+}
+
+/* The same entropy at every call, in every round, and after a snapshot was restored. */
+static void check_repeating(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    const struct audit_device kept = *device;
+    const struct tremolo_study study = life->study;
+    uint8_t seen[TREMOLO_REPORT_ID_BYTES] = {0};
+    struct tremolo_slot stored[4];
+    repeat_entropy(life);
+    memcpy(stored, device->slots, sizeof stored);
+    check_another(life, 0, seen, "in the first round");
+    check_another(life, 1, seen, "in the next round");
+    memcpy(device->slots, stored, sizeof stored);
+    check_another(life, 2, seen, "in a restored device");
+    memcpy(device->slots, stored, sizeof stored);
+    check_another(life, 3, seen, "in a device restored again");
+    life->study.samples = 2;
+    life->number = 1;
+    memcpy(device->slots, stored, sizeof stored);
+    check_another(life, 3, seen, "in another sample of a restored device");
+    life->study = study;
+    life->number = 0;
+    for (unsigned bit = 0; bit < 8 * TREMOLO_STUDY_ID_BYTES; bit++) {
+        life->study.id[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        memcpy(device->slots, stored, sizeof stored);
+        check_another(life, 3, seen, "in another study of a restored device");
+        life->study = study;
+    }
+    for (device->period = 16; device->period > 0; device->period /= 2) {
+        memcpy(device->slots, stored, sizeof stored);
+        audit_expect(audit, CHECK_HEDGED, ask(life, 3) != TREMOLO_OK,
+                     "a report leaves although its 32 bytes of entropy repeat after %u",
+                     device->period);
+    }
+    device->random = kept.random;
+    device->seeded = kept.seeded;
+}
+
+/* Every bit of the stored secret changes what a source that repeats itself gives. */
+static void check_secret_bits(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct audit_device *device = &audit->device;
+    const struct audit_device kept = *device;
+    uint8_t seen[TREMOLO_REPORT_ID_BYTES] = {0};
+    struct tremolo_slot stored[4];
+    repeat_entropy(life);
+    memcpy(stored, device->slots, sizeof stored);
+    check_another(life, 0, seen, "at first");
+    for (unsigned bit = 0; bit < 8 * TREMOLO_SECRET_BYTES; bit++) {
+        memcpy(device->slots, stored, sizeof stored);
+        audit_secret_of(&device->slots[0])[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        memcpy(audit_secret_of(&device->slots[1]), audit_secret_of(&device->slots[0]),
+               TREMOLO_SECRET_BYTES);
+        check_another(life, 0, seen, "with another secret in its ledger");
+    }
+    device->period = 0;
+    device->random = kept.random;
+    device->seeded = kept.seeded;
+}
+
+/* Does a report say a part of the secret, or what was secret before it? */
+static bool tells(const struct audit_life *life, const uint8_t *secret)
+{
+    enum { PART = 8 };
+    for (size_t i = 0; i + PART <= life->length; i++) {
+        for (unsigned k = 0; k + PART <= TREMOLO_SECRET_BYTES; k += PART) {
+            if (memcmp(life->bytes + i, secret + k, PART) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Every commit renews the secret, by bytes that nothing else shows. */
+static void check_secret(struct audit_life *life)
+{
+    struct audit *audit = life->audit;
+    struct tremolo_slot *slot = audit->device.slots;
+    uint8_t before[TREMOLO_SECRET_BYTES];
+    unsigned made = 0;
+    bool renewed = true;
+    bool told = false;
+    (void)enrol_for(life, room(life));
+    memcpy(before, audit_secret_of(slot), sizeof before);
+    for (; made < RELEASES && ask(life, made) == TREMOLO_OK; made++) {
+        renewed = renewed && memcmp(before, audit_secret_of(slot), sizeof before) != 0;
+        told = told || tells(life, before) || tells(life, audit_secret_of(slot));
+        memcpy(before, audit_secret_of(slot), sizeof before);
+    }
+    audit_expect(audit, CHECK_HEDGED, renewed, "a report leaves the ledger's secret as it was");
+    audit_expect(audit, CHECK_HEDGED, !told, "a report holds a part of the ledger's secret");
+}
+
+static void check_chance(struct audit_life *life)
+{
+    check_entropy(life);
+    check_repeating(life);
+    check_secret_bits(life);
+    check_secret(life);
+}
 
 /* ---------------------------------------------------------------- charges */
 
@@ -96,29 +374,28 @@ static void check_spending(struct audit_life *life)
 {
     struct audit *audit = life->audit;
     double charge = tremolo_study_charge(&life->study);
-    bool enrolled = audit_enrol_for(life, audit_room(life));
-    double before = audit_left(life);
-    if (!enrolled || !audit_make(life, 0)) {
+    bool enrolled = enrol_for(life, room(life));
+    double before = budget_left(life);
+    if (!enrolled || !make_report(life, 0)) {
         return;
     }
-    double after = audit_left(life);
+    double after = budget_left(life);
     expect_spent(life, before - after, 1.0, "a report");
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     size_t length = life->length;
     memcpy(first, life->bytes, sizeof first);
-    audit_place_all(life, -0.5);
-    bool same = audit_ask(life, 0) == TREMOLO_OK && life->length == length &&
+    place_all(life, -0.5);
+    bool same = ask(life, 0) == TREMOLO_OK && life->length == length &&
                 memcmp(first, life->bytes, length) == 0;
-    bool charged = audit_left(life) != after;
+    bool charged = budget_left(life) != after;
     audit_note(audit, CHECK_LEDGER_REPEAT, same && !charged ? 1.0 : 0.0, same ? 0.0 : 1.0, 0.0,
                "asked again, the device %s",
                same ? "charges again" : "makes another report of the same round and sample");
     /* The next release is charged as the first was, and then the first is gone. */
-    enum tremolo_status next = audit_ask(life, 1);
-    double twice = next == TREMOLO_OK ? before - audit_left(life) : 2.0 * charge;
+    enum tremolo_status next = ask(life, 1);
+    double twice = next == TREMOLO_OK ? before - budget_left(life) : 2.0 * charge;
     expect_spent(life, twice, 2.0, "two reports");
-    audit_expect(audit, CHECK_LEDGER_REPEAT,
-                 next != TREMOLO_OK || audit_refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_REPEAT, next != TREMOLO_OK || refuses(life, 0, TREMOLO_OK),
                  "a round that has passed is reported again");
     if (next != TREMOLO_BUDGET_EXHAUSTED) { /* one is all that some ledgers hold */
         (void)audit_goes_on(audit, next);
@@ -131,15 +408,15 @@ static void check_shared(struct audit_life *life)
     struct audit *audit = life->audit;
     const struct tremolo_study study = life->study;
     audit->device.studies = 2;
-    bool enrolled = audit_enrol_for(life, audit_room(life));
-    double before = audit_left(life);
+    bool enrolled = enrol_for(life, room(life));
+    double before = budget_left(life);
     if (enrolled && before >= 2.0 * tremolo_study_charge(&study)) {
-        (void)audit_make(life, 0);
+        (void)make_report(life, 0);
         life->study.id[0] ^= 1;
-        (void)audit_make(life, 0);
-        expect_spent(life, before - audit_left(life), 2.0, "two studies together");
+        (void)make_report(life, 0);
+        expect_spent(life, before - budget_left(life), 2.0, "two studies together");
         life->study.id[0] ^= 2;
-        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 0, TREMOLO_LEDGER_FULL),
+        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 0, TREMOLO_LEDGER_FULL),
                      "a third study finds a place in a ledger for two, and what one of them took "
                      "is forgotten");
     }
@@ -151,11 +428,11 @@ static void check_shared(struct audit_life *life)
 static void check_budget(struct audit_life *life)
 {
     struct audit *audit = life->audit;
-    if (!audit_enrol_for(life, 1.0) || !audit_make(life, 0)) {
+    if (!enrol_for(life, 1.0) || !make_report(life, 0)) {
         return;
     }
-    if (audit_left(life) < tremolo_study_charge(&life->study)) {
-        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 1, TREMOLO_BUDGET_EXHAUSTED),
+    if (budget_left(life) < tremolo_study_charge(&life->study)) {
+        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 1, TREMOLO_BUDGET_EXHAUSTED),
                      "a second report leaves on a budget for one");
     }
     const struct tremolo_platform platform = audit_platform(audit);
@@ -164,7 +441,7 @@ static void check_budget(struct audit_life *life)
                      TREMOLO_LEDGER_EXISTS,
                  "a device that is enrolled again has a new budget");
     if (audit_enrol(audit, 0, 0)) {
-        audit_expect(audit, CHECK_LEDGER_BUDGET, audit_refuses(life, 0, TREMOLO_BUDGET_EXHAUSTED),
+        audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 0, TREMOLO_BUDGET_EXHAUSTED),
                      "a report leaves without any budget");
     }
 }
@@ -198,11 +475,11 @@ static void drain(struct audit_life *life, uint32_t budget)
     if (!audit_enrol(audit, ballot ? UINT32_MAX : budget, ballot ? budget : UINT32_MAX)) {
         return;
     }
-    double before = audit_left(life);
+    double before = budget_left(life);
     audit_note(audit, CHECK_LEDGER_BUDGET, before <= budget ? 1.0 : 0.0, before, budget,
                "a device enrolled with %.0f / 2^24 has %.0f / 2^24 to spend", (double)budget,
                before);
-    while (made < DRAINED && audit_ask(life, made) == TREMOLO_OK) {
+    while (made < DRAINED && ask(life, made) == TREMOLO_OK) {
         made++;
     }
     audit_note(audit, CHECK_LEDGER_BUDGET, made * charge <= budget ? 1.0 : 0.0, made,
@@ -227,9 +504,9 @@ static void check_reading(struct audit_life *life)
 {
     struct audit *audit = life->audit;
     const struct tremolo_platform platform = audit_platform(audit);
-    (void)audit_enrol_for(life, 1.0);
+    (void)enrol_for(life, 1.0);
     audit->device.without_reading = true;
-    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                  "a report leaves although the ledger cannot be read");
     audit_expect(audit, CHECK_LEDGER_BUDGET,
                  tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) !=
@@ -244,11 +521,11 @@ static void check_counter(struct audit_life *life)
     struct audit *audit = life->audit;
     struct tremolo_slot stored[4];
     audit->device.counted = true;
-    if (audit_enrol_for(life, audit_room(life))) {
+    if (enrol_for(life, room(life))) {
         memcpy(stored, audit->device.slots, sizeof stored);
-        (void)audit_make(life, 0);
+        (void)make_report(life, 0);
         memcpy(audit->device.slots, stored, sizeof stored);
-        audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+        audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                      "an older copy of the ledger is taken, against the platform's counter");
     }
     audit->device.counted = false;
@@ -260,10 +537,10 @@ static void check_damage(struct audit_life *life)
     struct audit *audit = life->audit;
     struct tremolo_slot *slot = audit->device.slots;
     struct tremolo_slot stored[4];
-    if (!audit_enrol_for(life, audit_room(life)) || !audit_make(life, 0)) {
+    if (!enrol_for(life, room(life)) || !make_report(life, 0)) {
         return;
     }
-    double after = audit_left(life);
+    double after = budget_left(life);
     memcpy(stored, slot, sizeof stored);
     size_t bytes = (size_t)(audit_secret_of(slot) - (uint8_t *)slot);
     for (size_t k = 0; k < bytes; k++) {
@@ -271,7 +548,7 @@ static void check_damage(struct audit_life *life)
         for (unsigned flip = 1; flip < 256; flip *= 2) {
             ((uint8_t *)&slot[0])[k] ^= (uint8_t)flip;
             ((uint8_t *)&slot[1])[k] ^= (uint8_t)flip;
-            forgotten |= audit_left(life) > after;
+            forgotten |= budget_left(life) > after;
             memcpy(slot, stored, sizeof stored);
         }
         audit_note(audit, CHECK_LEDGER_STORAGE, forgotten ? 0.0 : 1.0, (double)k, 0.0,
@@ -286,36 +563,36 @@ static void check_storage(struct audit_life *life)
     struct audit_device *device = &audit->device;
     struct tremolo_slot stored[4];
     struct tremolo_slot now[4];
-    (void)audit_enrol_for(life, audit_room(life));
-    double before = audit_left(life);
+    (void)enrol_for(life, room(life));
+    double before = budget_left(life);
     memcpy(stored, device->slots, sizeof stored);
     device->without_storage = true;
-    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                  "a report leaves although nothing could be stored");
     device->without_storage = false;
     memcpy(device->slots, stored, sizeof stored);
-    (void)audit_make(life, 0);
+    (void)make_report(life, 0);
     bool both = device->slots[0].check != stored[0].check &&
                 device->slots[0].check == device->slots[1].check;
     audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
                "a charge is not stored in both slots");
     memcpy(now, device->slots, sizeof now);
-    double after = audit_left(life);
+    double after = budget_left(life);
     memcpy(device->slots, stored, sizeof stored);
-    bool reads = audit_left(life) == before;
+    bool reads = budget_left(life) == before;
     memcpy(device->slots, now, sizeof now);
-    reads = reads && audit_left(life) == after && after < before;
+    reads = reads && budget_left(life) == after && after < before;
     audit_note(audit, CHECK_LEDGER_STORAGE, reads ? 1.0 : 0.0, after, before,
                "what is left of the budget is not what the storage says");
     device->slots[0] = stored[0];
-    bool forgotten = audit_left(life) > after;
+    bool forgotten = budget_left(life) > after;
     device->slots[0] = now[0];
     device->slots[1] = stored[1];
-    forgotten |= audit_left(life) > after;
+    forgotten |= budget_left(life) > after;
     audit_expect(audit, CHECK_LEDGER_STORAGE, !forgotten,
                  "an older copy of one slot takes a charge back");
     memset(device->slots, 0x5a, sizeof device->slots);
-    audit_expect(audit, CHECK_LEDGER_STORAGE, audit_refuses(life, 0, TREMOLO_OK),
+    audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                  "a report leaves although the ledger is unreadable");
 }
 
@@ -341,7 +618,7 @@ static void check_mac(struct audit_life *life)
     struct audit *audit = life->audit;
     struct tremolo_report report;
     life->mac_key = key;
-    bool made = audit_enrol_for(life, 1.0) && audit_make(life, 0) &&
+    bool made = enrol_for(life, 1.0) && make_report(life, 0) &&
                 audit_goes_on(audit, tremolo_report_decode(&report, life->bytes, life->length));
     life->mac_key = NULL;
     if (!made) {
@@ -386,10 +663,10 @@ static void check_bytes(struct audit_life *life, unsigned response)
         struct tremolo_report report = {0};
         double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
         double inside = is_public ? fmin(fmax(place, -1.0), 1.0) : 0.0; /* half ranges */
-        const struct tremolo_round round = audit_round_of(life, 0);
-        audit_place_all(life, place);
-        bool made = audit_enrol_for(life, 1.0) &&
-                    audit_report(audit, &report, study, &round, &life->sample, 0);
+        const struct tremolo_round round = round_of(life, 0);
+        place_all(life, place);
+        bool made =
+            enrol_for(life, 1.0) && audit_report(audit, &report, study, &round, &life->sample, 0);
         double sent = report.response / (double)TREMOLO_RESPONSE_MAX;
         bool wrong = made && ((report.has_response != 0) != is_public ||
                               (is_public && fabs(sent - inside) * TREMOLO_RESPONSE_MAX > slack));
@@ -411,16 +688,15 @@ static void check_responses(struct audit_life *life)
 void audit_ledger_run(struct audit *audit)
 {
     static void (*const checks[])(struct audit_life *) = {
-        check_spending,    check_shared,  check_budget,   check_drained,
-        check_storage,     check_reading, check_counter,  check_damage,
-        audit_entropy_run, check_mac,     check_responses};
+        check_spending, check_shared, check_budget, check_drained, check_storage,  check_reading,
+        check_counter,  check_damage, check_chance, check_mac,     check_responses};
     struct audit_life life = {.audit = audit, .study = audit->plan->study};
     life.study.rounds = RELEASES;
     life.study.samples = 1;
     for (unsigned j = 0; j < life.study.vectors; j++) {
         life.vectors[j * life.study.dimension + j] = TREMOLO_VECTOR_ONE;
     }
-    audit_place_all(&life, 0.5);
+    place_all(&life, 0.5);
     check_charges(audit);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && audit->status == TREMOLO_OK; i++) {
         checks[i](&life);

@@ -1,5 +1,5 @@
-/* audit_battery.h -- what the checks of noise gather (audit_noise.c, of whole reports
- * audit_whole.c) and judge (audit_noise_judge.c). */
+/* audit_battery.h -- what the checks of noise gather (noise.c, of whole reports
+ * noise.c) and judge (noise_judge.c). */
 #ifndef TREMOLO_AUDIT_BATTERY_H
 #define TREMOLO_AUDIT_BATTERY_H
 
@@ -97,10 +97,6 @@ static inline bool is_wave(const struct audit_battery *battery, unsigned i)
     return i < battery->scene->m;
 }
 
-/* Threes of n coordinates whose signs are multiplied. */
-unsigned audit_whole_threes(unsigned n);
-void audit_whole_add(struct audit_battery *battery, const struct audit_view *view,
-                     const double *score);
 void audit_whole_judge(const struct audit_battery *battery);
 
 #endif

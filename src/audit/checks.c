@@ -1,4 +1,4 @@
-/* audit_checks.c -- single tests gathered into named checks, and their p-values.
+/* checks.c -- single tests gathered into named checks, and their p-values.
  *
  * A check keeps the smallest p-value of its tests, multiplied by their number (Bonferroni). It
  * fails below false_alarm / (number of checks), so that all checks together fail a sound build

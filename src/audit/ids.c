@@ -1,4 +1,4 @@
-/* audit_ids.c -- ids of reports: uniform, never twice, and telling nothing.
+/* ids.c -- ids of reports: uniform, never twice, and telling nothing.
  *
  * Every bit of an id is compared with its neighbour bits, with the same bit of the report
  * before, and with numbers that it might tell: coordinates of the sample, its length, noise or

@@ -1,4 +1,4 @@
-/* audit_device.c -- devices in memory, driven as a real one would be.
+/* device.c -- devices in memory, driven as a real one would be.
  *
  * Ledger, generator, clip, modulation, noise, rounding and encoding all run, and the audit
  * sees nothing but the bytes. */

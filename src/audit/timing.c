@@ -1,4 +1,4 @@
-/* audit_timing.c -- does a report take as long for one sample as for another?
+/* timing.c -- does a report take as long for one sample as for another?
  *
  * Which of two samples a device gets is a fair coin, thrown for every report apart from all
  * else. If time does not depend on the sample, every order of the times is as likely for one

@@ -1,4 +1,4 @@
-/* audit_samples.c -- what becomes of a sample, under a magnifying glass.
+/* samples.c -- what becomes of a sample, under a magnifying glass.
  *
  * At a study's own noise a wrong clip or a wrong wave is hidden, though it costs privacy. So
  * the same core also makes reports for a study of the same shape whose clip radius is a

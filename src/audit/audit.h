@@ -1,4 +1,4 @@
-/* tremolo_audit.h -- what the bytes of this build's devices really give away.
+/* audit.h -- what the bytes of this build's devices really give away.
  *
  *     static struct tremolo_audit_plan plan;
  *     static struct tremolo_audit_result result;

@@ -1,9 +1,9 @@
 /* audit.c -- what the bytes of this build really give away: plans, and the order of a run.
  *
- * First what needs no counting (audit_ledger.c), then noisy samples with so little noise that
- * everything else shows (audit_samples.c), then the study itself with pairs of neighbours
- * (audit_pairs.c); or ballots (audit_ballot.c). All of them note single tests under the name
- * of a check (audit_checks.c). */
+ * First what needs no counting (ledger.c), then noisy samples with so little noise that
+ * everything else shows (samples.c), then the study itself with pairs of neighbours
+ * (pairs.c); or ballots (ballot.c). All of them note single tests under the name
+ * of a check (checks.c). */
 #include "audit_parts.h"
 
 #include <math.h>

@@ -1,14 +1,14 @@
 /* audit_parts.h -- what the files of the audit share. */
-#ifndef TREMOLO_LAB_AUDIT_PARTS_H
-#define TREMOLO_LAB_AUDIT_PARTS_H
+#ifndef TREMOLO_AUDIT_PARTS_H
+#define TREMOLO_AUDIT_PARTS_H
 
 #include <stddef.h>
 
-#include "tremolo_audit.h"
+#include "audit.h"
 #include "tremolo_random.h"
 #include "tremolo_regression.h"
 
-/* ---- checks (audit_checks.c) */
+/* ---- checks (checks.c) */
 
 /* In the order in which findings are told: causes first. */
 #define AUDIT_CHECKS(X)                                                                            \
@@ -150,7 +150,7 @@ void audit_rates_add(struct audit_rates *sum, const struct audit_rates *rates);
 double audit_bound_epsilon(const struct audit_rates *rates, double delta, double error);
 double audit_bound_mu(const struct audit_rates *rates, double error);
 
-/* ---- devices and samples (audit_device.c) */
+/* ---- devices and samples (device.c) */
 
 struct audit_sample {
     int32_t features[TREMOLO_MAX_DIMENSION];
@@ -175,7 +175,7 @@ bool audit_report(struct audit *audit, struct tremolo_report *report,
 void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *study,
                      const double *place);
 
-/* ---- scenes of noisy samples (audit_noise.c, audit_noise_judge.c) */
+/* ---- scenes of noisy samples (noise.c, noise_judge.c) */
 
 /* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
  * themselves, one that is turned at random, or the axes from the last on, so that the first
@@ -241,7 +241,7 @@ void audit_battery_judge(const struct audit_battery *battery);
 /* The sum of |r - kept|^2 over its reports, rounding included and dither not. */
 double audit_battery_error(const struct audit_battery *battery, double *coordinates);
 
-/* ---- ids of either release (audit_ids.c) */
+/* ---- ids of either release (ids.c) */
 
 enum {
     AUDIT_ID_BITS = 8 * TREMOLO_REPORT_ID_BYTES,
@@ -268,28 +268,6 @@ bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id
                    const double tells[AUDIT_TELLS]);
 void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
                      const struct audit_tell *tells);
-
-/* ---- what a ballot was to draw (audit_draws.c) */
-
-/* RFC 8439's block function with any even number of rounds, and little-endian words. */
-void audit_chacha(uint32_t out[16], const uint32_t key[8], const uint32_t last[4], unsigned rounds);
-void audit_load_words(uint32_t *words, const uint8_t *bytes, unsigned count);
-
-/* Of the first entry of a device's ledger, before it makes a report. */
-struct audit_before {
-    uint8_t secret[TREMOLO_SECRET_BYTES];
-    uint32_t sequence;
-};
-struct audit_before audit_before(struct audit_device *device);
-
-/* After it. `key` is round * 65536 + sample. */
-struct audit_draw {
-    uint8_t id[TREMOLO_REPORT_ID_BYTES];
-    unsigned rank;
-};
-struct audit_draw audit_draw_of(const struct audit_before *before,
-                                const struct audit_device *device,
-                                const struct tremolo_study *study, uint32_t key);
 
 /* ---- parts of a run */
 

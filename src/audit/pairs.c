@@ -1,4 +1,4 @@
-/* audit_pairs.c -- can two neighbours be told apart better than is claimed?
+/* pairs.c -- can two neighbours be told apart better than is claimed?
  *
  * Pairs of people differ along every axis, near every axis, along every broadcast vector,
  * across all vectors, along random directions and the domain's diagonal, as far as the study's

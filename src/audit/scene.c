@@ -1,4 +1,4 @@
-/* audit_scene.c -- a study's reports, read along directions in which their law is known.
+/* scene.c -- a study's reports, read along directions in which their law is known.
  *
  * A report is (1 - alpha) clip(x) + waves along the broadcast vectors + noise, rounded to the
  * wire. The audit knows x and computes the kept sample by itself, in floating point. What is

@@ -1,4 +1,4 @@
-/* audit_noise_judge.c -- what the gathered scores of noise say: each test is noted under the
+/* noise_judge.c -- what the gathered scores of noise say: each test is noted under the
  * check that it belongs to. */
 #include <math.h>
 #include <stdio.h>
