@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 enum {
     NOISE_LOG2 = 20,

@@ -1,6 +1,6 @@
 /* account_reports.c -- tables and words: compare, modulation, explain. */
 #include "account.h"
-#include "guarantee_json.h"
+#include "study_internal.h"
 #include "guarantee_print.h"
 #include "files.h"
 #include "tremolo_study_file.h"

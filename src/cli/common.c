@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 {

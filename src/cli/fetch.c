@@ -8,7 +8,7 @@
 
 #include "cli.h"
 #include "transport.h"
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 bool fetch_address(char *url, size_t bytes, const char *given)
 {

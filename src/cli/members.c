@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 const char *member_text(const json_t *object, const char *key)
 {

@@ -7,7 +7,7 @@
 #include "coefficients.h"
 #include "estimate_json.h"
 #include "estimate_show.h"
-#include "guarantee_json.h"
+#include "study_internal.h"
 #include "guarantee_print.h"
 #include "plan.h"
 #include "planning_json.h"

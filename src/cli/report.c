@@ -12,6 +12,7 @@
 #include "options.h"
 #include "tremolo_client.h"
 #include "tremolo_privacy.h"
+#include "study_internal.h"
 
 struct options {
     const char *sample;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "json_latch.h"
-#include "guarantee_json.h"
+#include "document.h"
+#include "study_internal.h"
 #include "members.h"
 #include "reproduce.h"
 #include "result.h"

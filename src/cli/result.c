@@ -12,6 +12,7 @@
 #include "members.h"
 #include "tremolo_study_file.h"
 #include "tremolo_words.h"
+#include "study_internal.h"
 
 static bool ends_in(const char *path, const char *suffix)
 {

@@ -13,6 +13,7 @@
 #include "store_options.h"
 #include "tremolo_server.h"
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 enum { USUAL_QUOTA = 600 };
 

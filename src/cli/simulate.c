@@ -24,6 +24,8 @@
 #include "simulation_json.h"
 #include "tremolo_privacy.h"
 #include "tremolo_study_file.h"
+#include "inputs.h"
+#include "study_internal.h"
 
 static const char command[] = "simulate";
 

@@ -9,7 +9,7 @@
 #include "cli.h"
 #include "tremolo_planning.h"
 #include "files.h"
-#include "json_latch.h"
+#include "document.h"
 #include "store_options.h"
 
 /* ---------------------------------------------------------------- check */

@@ -19,6 +19,7 @@
 #include "members.h"
 #include "options.h"
 #include "tremolo_client.h"
+#include "study_internal.h"
 
 enum { DUMP_FLAGS = JSON_REAL_PRECISION(6) };
 

@@ -1,5 +1,5 @@
 /* study_show.c -- what a study asks for and promises, in words and as JSON. */
-#include "tremolo_inputs.h"
+#include "inputs.h"
 #include "study.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cli.h"
-#include "guarantee_json.h"
+#include "study_internal.h"
 #include "guarantee_print.h"
 #include "tremolo_privacy.h"
 

@@ -12,8 +12,9 @@
 #include "cli.h"
 #include "files.h"
 #include "study.h"
-#include "tremolo_inputs.h"
+#include "inputs.h"
 #include "tremolo_policy.h"
+#include "study_internal.h"
 
 /* Text within a comment: nothing in it may end that, or begin another. */
 static void put_comment(const char *text)

@@ -7,6 +7,7 @@
 
 #include "privacy_warnings.h"
 #include "tremolo_policy.h"
+#include "study_internal.h"
 
 /* A policy that allows the study, if there is one: for the study's own neighbours
  * where it names a distance, else for any two people. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 enum { COLUMNS_DEFAULT = 80, ROWS_DEFAULT = 24, COLUMNS_MAX = 500 };
 

@@ -15,6 +15,7 @@
 #include "fetch.h"
 #include "members.h"
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 /* ---------------------------------------------------------------- asking */
 

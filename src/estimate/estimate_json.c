@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "inputs_json.h"
+#include "inputs.h"
 
 static json_t *text(const char *words)
 {

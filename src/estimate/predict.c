@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "estimate_json.h"
-#include "inputs_json.h"
+#include "inputs.h"
 
 struct tremolo_prediction {
     struct tremolo_inputs *inputs;

@@ -7,9 +7,10 @@
 
 #include "expand.h"
 #include "tremolo_honest.h"
-#include "tremolo_inputs.h"
+#include "inputs.h"
 #include "tremolo_privacy.h"
 #include "tremolo_regression.h"
+#include "study_internal.h"
 
 static const double ROUNDING_VARIANCE = 1.0 / 12; /* to the wire */
 

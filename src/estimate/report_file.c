@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "estimate_json.h"
-#include "inputs_json.h"
-#include "study_integers.h"
+#include "inputs.h"
+#include "study_internal.h"
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"
-#include "tremolo_text.h"
 
 static const char first_line[] = "tremolo reports 2\n";
 

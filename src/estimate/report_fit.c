@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "estimate_json.h"
-#include "guarantee_json.h"
+#include "study_internal.h"
 
 const char *const tremolo_predictor_names[] = {"auto",   "one-shot",  "unbiased",
                                                "pooled", "iterative", NULL};

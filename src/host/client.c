@@ -12,6 +12,7 @@
 
 #include "file_steps.h"
 #include "tremolo_host.h"
+#include "study_internal.h"
 
 enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 

@@ -7,6 +7,7 @@
  * budget; one with a smaller total is kept here, since the device core knows
  * none. */
 #include "client_parts.h"
+#include "study_internal.h"
 
 #include <errno.h>
 #include <string.h>

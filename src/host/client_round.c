@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tremolo_words.h"
+#include "study_internal.h"
 
 enum {
     NEXT_DEFAULT_S = 30,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 enum {
     BACKOFF_FIRST_MS = 1000,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "tremolo_privacy.h"
+#include "study_internal.h"
 
 /* A sentence for the caller, and the status that goes with it. */
 __attribute__((format(printf, 4, 5))) static enum tremolo_status

@@ -14,8 +14,9 @@
 #include <string.h>
 
 #include "tremolo_host.h"
-#include "tremolo_inputs.h"
+#include "inputs.h"
 #include "tremolo_words.h"
+#include "study_internal.h"
 
 static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 

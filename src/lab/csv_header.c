@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "table_text.h"
-#include "tremolo_text.h"
+#include "study_internal.h"
 #include "tremolo_words.h"
 
 static void on_name(void *bytes, size_t length, void *context)

@@ -7,8 +7,9 @@
 #include "refuse.h"
 
 #include "tremolo_study_file.h"
-#include "tremolo_text.h"
+#include "study_internal.h"
 #include "tremolo_words.h"
+#include "inputs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_text.h"
+#include "study_internal.h"
 #include "tremolo_words.h"
+#include "inputs.h"
 
 /* ---------------------------------------------------------------- raw values */
 

@@ -5,6 +5,7 @@
 
 #include "tremolo_ballot.h"
 #include "tremolo_privacy.h"
+#include "study_internal.h"
 
 #define MAX_DEVICES 1e15
 

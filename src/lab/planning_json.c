@@ -5,6 +5,7 @@
 
 #include "estimate_json.h"
 #include "tremolo_privacy.h"
+#include "study_internal.h"
 
 static const char *const release_names[] = {"sample", "ballot"};
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tremolo_words.h"
+#include "inputs.h"
 
 /* What simulate takes at most, too. */
 static const double VALUE_MAX = 1e100;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "estimate_json.h"
-#include "guarantee_json.h"
+#include "study_internal.h"
 #include "simulation_json.h"
 #include "tremolo_words.h"
 

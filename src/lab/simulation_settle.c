@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "tremolo_host.h"
+#include "inputs.h"
 
 const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTIONS] = {
     [TREMOLO_SIMULATION_DELTA] = "delta",     [TREMOLO_SIMULATION_CALIBRATION] = "calibration",

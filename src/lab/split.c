@@ -7,6 +7,7 @@
 
 #include "tremolo_random.h"
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 static void shuffle(size_t *order, size_t count, uint64_t seed)
 {

@@ -18,6 +18,7 @@
 #include "mqtt.h"
 #include "request.h"
 #include "log.h"
+#include "study_internal.h"
 
 enum {
     THREADS_MAX = 16,

@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "json_latch.h"
-#include "tremolo_study_file.h"
+#include "study_internal.h"
 
 #define DATE_PATTERN "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$"
 

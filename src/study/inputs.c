@@ -1,10 +1,215 @@
-/* inputs.c -- raw columns and the features made of them, in one piece that owns its strings. */
-#include "study_file.h"
-
+/* inputs.c -- raw columns and the features made of them, in one piece that owns its strings; and the
+ * same as a member of documents.
+ *
+ * Every client computes the same bits from the same sample: the arithmetic takes only differences and
+ * then products of binary64 numbers, from left to right, so that neither a fused multiplication nor
+ * another order can change a bit; the logarithm is made of integers and one product. The device in
+ * the browser does the same (src/web). */
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "document.h"
+#include "study_file.h"
+
+/* ---------------------------------------------------------------- arithmetic */
+
+enum { LOG_BITS = 32 };
+
+/* ln 2 / 2^32, the nearest binary64. */
+#define LOG_UNIT 0x1.62e42fefa39efp-33
+
+static double logarithm(double x)
+{
+    uint64_t bits;
+    if (!(x > 0.0) || !isfinite(x)) {
+        return NAN;
+    }
+    memcpy(&bits, &x, sizeof bits);
+    int64_t exponent = (int64_t)(bits >> 52) - 1023;
+    if (exponent == -1023) { /* subnormal: as the smallest that is not */
+        exponent = -1022;
+        bits = 0;
+    }
+    /* The leading 32 bits of x, 1 to 2 in units of 2^-31; squaring it doubles its logarithm,
+     * whose next bit is whether the square reaches 2. */
+    uint64_t part = (UINT64_C(1) << 31) | ((bits & UINT64_C(0xfffffffffffff)) >> 21);
+    int64_t whole = exponent;
+    for (int i = 0; i < LOG_BITS; i++) {
+        part = part * part >> 31;
+        int64_t bit = (int64_t)(part >> 32);
+        part >>= bit;
+        whole = 2 * whole + bit;
+    }
+    return (double)whole * LOG_UNIT;
+}
+
+static double factor_value(const struct tremolo_derived *derived, size_t k, const double *values)
+{
+    double value = values[derived->factor[k].column];
+    double floor = derived->factor[k].floor;
+    if (derived->factor[k].level > 0) {
+        return value == (double)derived->factor[k].level ? 1.0 : 0.0;
+    }
+    if (derived->factor[k].kind == TREMOLO_FACTOR_LOG) {
+        return logarithm(value < floor ? floor : value);
+    }
+    double base = value - derived->factor[k].shift;
+    double product = base;
+    for (unsigned i = 1; i < derived->factor[k].power; i++) {
+        product = product * base;
+    }
+    return product;
+}
+
+static double derived_value(const struct tremolo_derived *derived, const double *values)
+{
+    double product = 1.0;
+    for (size_t i = 0; i < derived->factors; i++) {
+        product = product * factor_value(derived, i, values);
+    }
+    return product;
+}
+
+/* ---------------------------------------------------------------- expansion */
+
+static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_column *column,
+                 char *error)
+{
+    bool words = column->levels > 0 || column->question;
+    if (factor->kind == TREMOLO_FACTOR_LEVELS) {
+        return words || study_fail(error, "C(%.60s): the column has no levels", factor->column);
+    }
+    if (factor->kind == TREMOLO_FACTOR_LOG && words) {
+        return study_fail(error,
+                          "log(%.60s): the column holds words, and a logarithm needs a number",
+                          factor->column);
+    }
+    return (factor->power == 1 && factor->shift == 0) || !words ||
+           study_fail(error, "'%.60s' holds words and has no powers", factor->column);
+}
+
+static bool place_factor(struct tremolo_derived *derived, const struct tremolo_factor *factor,
+                         const struct tremolo_term_column *columns, size_t count, char *error)
+{
+    size_t at = 0;
+    while (at < count && strcmp(columns[at].name, factor->column) != 0) {
+        at++;
+    }
+    if (at == count) {
+        return study_fail(error, "the terms have '%.60s', and there is no such column",
+                          factor->column);
+    }
+    if (!fits(factor, &columns[at], error)) {
+        return false;
+    }
+    size_t k = derived->factors++;
+    derived->factor[k].column = at;
+    derived->factor[k].level = columns[at].levels > 0 ? 1 : 0;
+    derived->factor[k].kind =
+        factor->kind == TREMOLO_FACTOR_LOG ? TREMOLO_FACTOR_LOG : TREMOLO_FACTOR_VALUE;
+    derived->factor[k].power = factor->power;
+    derived->factor[k].shift = factor->shift;
+    derived->factor[k].floor = columns[at].floor;
+    return true;
+}
+
+/* The next choice of levels, the last factor's first. */
+static bool step(struct tremolo_derived *derived, const struct tremolo_term_column *columns)
+{
+    for (size_t k = derived->factors; k-- > 0;) {
+        if (derived->factor[k].level == 0) {
+            continue;
+        }
+        if (++derived->factor[k].level < columns[derived->factor[k].column].levels) {
+            return true;
+        }
+        derived->factor[k].level = 1;
+    }
+    return false;
+}
+
+static bool expand(struct tremolo_derived *derived, size_t *count, size_t capacity,
+                   const struct tremolo_formula *formula, const struct tremolo_term_column *columns,
+                   size_t column_count, char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    size_t made = 0;
+    for (size_t i = 0; i < formula->count; i++) {
+        struct tremolo_derived one = {.term = i};
+        for (size_t k = 0; k < formula->term[i].factors; k++) {
+            if (!place_factor(&one, &formula->term[i].factor[k], columns, column_count, error)) {
+                return false;
+            }
+        }
+        do {
+            if (made == capacity) {
+                return study_fail(error, "the terms make more than %zu features", capacity);
+            }
+            derived[made++] = one;
+        } while (step(&one, columns));
+    }
+    *count = made;
+    return true;
+}
+
+struct tremolo_derived tremolo_derived_plain(size_t column, size_t level)
+{
+    struct tremolo_derived derived = {.factors = 1};
+    derived.factor[0].column = column;
+    derived.factor[0].level = level;
+    derived.factor[0].power = 1;
+    derived.factor[0].floor = NAN;
+    return derived;
+}
+
+bool tremolo_derived_is_plain(const struct tremolo_derived *derived)
+{
+    return derived->factors == 1 && derived->factor[0].kind == TREMOLO_FACTOR_VALUE &&
+           derived->factor[0].power == 1 && derived->factor[0].shift == 0;
+}
+
+/* ---------------------------------------------------------------- names */
+
+static size_t add(char *text, size_t capacity, size_t used, const char *words)
+{
+    size_t whole = strlen(words);
+    size_t room = used + 1 < capacity ? capacity - 1 - used : 0;
+    size_t length = whole;
+    if (whole > room) {
+        for (length = room; length > 0 && ((unsigned char)words[length] & 0xC0) == 0x80;) {
+            length--; /* whole characters */
+        }
+    }
+    memcpy(text + used, words, length);
+    text[used + length] = '\0';
+    return used + length;
+}
+
+void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
+                          const struct tremolo_term_column *columns)
+{
+    size_t used = add(text, capacity, 0, "");
+    for (size_t k = 0; k < derived->factors; k++) {
+        const struct tremolo_term_column *column = &columns[derived->factor[k].column];
+        bool logarithm = derived->factor[k].kind == TREMOLO_FACTOR_LOG;
+        size_t level = derived->factor[k].level;
+        unsigned power = derived->factor[k].power;
+        const char raised[] = {'^', (char)('0' + power), '\0'};
+        char shift[40] = "";
+        if (derived->factor[k].shift != 0) {
+            (void)snprintf(shift, sizeof shift, "%+.15g)", -derived->factor[k].shift);
+        }
+        used = add(text, capacity, used, k > 0 ? ":" : "");
+        used = add(text, capacity, used, logarithm ? "log(" : *shift != '\0' ? "(" : "");
+        used = add(text, capacity, used, column->name);
+        used = add(text, capacity, used, logarithm ? ")" : level > 0 ? "=" : shift);
+        used = add(text, capacity, used, level > 0 ? column->level[level] : "");
+        used = add(text, capacity, used, power > 1 ? raised : "");
+    }
+}
 
 /* ---------------------------------------------------------------- making */
 
@@ -74,9 +279,8 @@ static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char 
         return plain_features(made, error) ? TREMOLO_OK : TREMOLO_BAD_STUDY;
     }
     enum tremolo_status status = study_formula_parse(&formula, terms, error);
-    if (status == TREMOLO_OK &&
-        !tremolo_formula_expand(made->feature, &made->features, TREMOLO_MAX_DIMENSION, formula,
-                                made->column, made->count, error)) {
+    if (status == TREMOLO_OK && !expand(made->feature, &made->features, TREMOLO_MAX_DIMENSION,
+                                        formula, made->column, made->count, error)) {
         status = TREMOLO_BAD_STUDY;
     }
     tremolo_formula_free(formula);
@@ -176,7 +380,7 @@ bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inpu
 {
     bool finite = true;
     for (size_t i = 0; i < inputs->features; i++) {
-        features[i] = tremolo_derived_value(&inputs->feature[i], values);
+        features[i] = derived_value(&inputs->feature[i], values);
         finite = finite && isfinite(features[i]);
     }
     return finite;
@@ -211,4 +415,124 @@ bool tremolo_input_read(double *value, const struct tremolo_input *input, const 
         }
     }
     return false;
+}
+
+/* ---------------------------------------------------------------- as JSON */
+
+json_t *input_missing_json(const struct tremolo_input *input)
+{
+    return isnan(input->missing)                  ? NULL
+           : input->kind == TREMOLO_STUDY_NUMERIC ? json_real(input->missing)
+           : input->kind == TREMOLO_STUDY_CATEGORY
+               ? json_string(input->level[(size_t)input->missing])
+               : json_string(input->missing > 0 ? "yes" : "no");
+}
+
+json_t *input_levels_json(const struct tremolo_input *input)
+{
+    json_t *levels = input->levels > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < input->levels; i++) {
+        (void)json_array_append_new(levels, json_string(input->level[i]));
+    }
+    return levels;
+}
+
+static json_t *column_json(const struct tremolo_input *input)
+{
+    bool bounded =
+        input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
+    return json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", input->name, "kind",
+                     study_kinds[input->kind], "levels", input_levels_json(input), "low",
+                     bounded ? json_real(input->low) : NULL, "high",
+                     bounded ? json_real(input->high) : NULL, "missing", input_missing_json(input),
+                     "typical",
+                     bounded && isfinite(input->typical) ? json_real(input->typical) : NULL);
+}
+
+json_t *inputs_json(const struct tremolo_inputs *inputs)
+{
+    if (inputs == NULL) {
+        return json_null();
+    }
+    json_t *columns = json_array();
+    for (size_t i = 0; i < inputs->count; i++) {
+        (void)json_array_append_new(columns, column_json(&inputs->input[i]));
+    }
+    return json_pack("{s:o, s:o}", "columns", columns, "terms",
+                     inputs->terms != NULL ? json_string(inputs->terms) : json_null());
+}
+
+static bool read_levels(struct tremolo_input *input, const char **level, const json_t *levels)
+{
+    size_t count = json_array_size(levels);
+    if (input->kind != TREMOLO_STUDY_CATEGORY) {
+        return levels == NULL;
+    }
+    if (count < 2 || count > TREMOLO_STUDY_MAX_LEVELS) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        level[i] = json_string_value(json_array_get(levels, i));
+        if (level[i] == NULL) {
+            return false;
+        }
+    }
+    input->level = level;
+    input->levels = count;
+    return true;
+}
+
+static bool read_missing(struct tremolo_input *input, const json_t *missing)
+{
+    input->missing = NAN;
+    if (missing == NULL) {
+        return true;
+    }
+    if (json_is_number(missing)) {
+        input->missing = json_number_value(missing);
+        return input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->missing);
+    }
+    return json_is_string(missing) && input->kind != TREMOLO_STUDY_NUMERIC &&
+           tremolo_input_read(&input->missing, input, json_string_value(missing));
+}
+
+static bool read_column(struct tremolo_input *input, const char **level, const json_t *object)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    unsigned place = 0;
+    bool known = study_find(&place, study_kinds, kind);
+    input->kind = (enum tremolo_study_kind)place;
+    input->name = json_string_value(json_object_get(object, "name"));
+    input->low = json_latch_member(object, "low");
+    input->high = json_latch_member(object, "high");
+    input->typical = json_latch_member(object, "typical");
+    return input->name != NULL && known &&
+           read_levels(input, level, json_object_get(object, "levels")) &&
+           read_missing(input, json_object_get(object, "missing"));
+}
+
+bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
+                      char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    const json_t *columns = json_object_get(object, "columns");
+    const json_t *terms = json_object_get(object, "terms");
+    size_t count = json_array_size(columns);
+    bool good = count >= 1 && count <= TREMOLO_INPUTS_MAX &&
+                (json_is_string(terms) || json_is_null(terms) || terms == NULL);
+    struct tremolo_input *input = good ? calloc(count, sizeof *input) : NULL;
+    const char **level = good ? calloc(count * TREMOLO_STUDY_MAX_LEVELS, sizeof *level) : NULL;
+    good = input != NULL && level != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        good = read_column(&input[i], level + i * TREMOLO_STUDY_MAX_LEVELS,
+                           json_array_get(columns, i));
+    }
+    if (!good) {
+        (void)study_fail(error,
+                         "the columns that its features are made of are not there, or not sound");
+    } else {
+        good = tremolo_inputs_new(inputs, input, count, json_string_value(terms), true, error);
+    }
+    free(input);
+    free(level);
+    return good;
 }

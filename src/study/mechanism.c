@@ -1,4 +1,4 @@
-/* mechanism.c -- choose the device's integers for a guarantee.
+/* mechanism.c -- the device's integers for a guarantee: chosen, or read from a file and checked.
  *
  * Noise on the fine grid has the standard deviation 2^p, so the guarantee
  * fixes the largest sensitivity in fine units: 2^p / s, with s the noise
@@ -6,10 +6,16 @@
  * from it by rounding down: the clip radius or the neighbours' distance that
  * the device's own formula (device/study.c) maps below it, then the fine units
  * of a feature's range. A larger p makes the device's rounding matter less;
- * the largest that its fixed-point ranges admit is taken. */
+ * the largest that its fixed-point ranges admit is taken.
+ *
+ * Integers that a file brings along are believed in nothing: they must fit
+ * together, stand for the terms beside them, and cost no more than the file
+ * says, all by our own computation. */
 #include "tremolo_mechanism.h"
 
 #include <math.h>
+
+#include "study_file.h"
 
 enum {
     NOISE_LOG2_MAX = 23,
@@ -263,4 +269,234 @@ enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
     *study = made;
     *scales = filled;
     return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- by name */
+
+const struct study_integer *study_integers_of(enum tremolo_release_kind release)
+{
+    static const struct study_integer sample[] = {
+        STUDY_INTEGER(noise_log2), STUDY_INTEGER(wire_shift),
+        STUDY_INTEGER(wire_bits),  STUDY_INTEGER(keep),
+        STUDY_INTEGER(unit),       STUDY_INTEGER(clip),
+        STUDY_INTEGER(distance),   STUDY_INTEGER(amplitude),
+        STUDY_INTEGER(frequency),  {NULL, 0, 0}};
+    static const struct study_integer ballot[] = {STUDY_INTEGER(constant),
+                                                  STUDY_INTEGER(response_weight),
+                                                  STUDY_INTEGER(rank_first),
+                                                  STUDY_INTEGER(rank_top),
+                                                  {NULL, 0, 0}};
+    return release == TREMOLO_RELEASE_BALLOT ? ballot : sample;
+}
+
+uint32_t study_integer_get(const struct tremolo_study *study, const struct study_integer *integer)
+{
+    const void *field = (const char *)study + integer->offset;
+    return integer->max <= UINT8_MAX    ? *(const uint8_t *)field
+           : integer->max <= UINT16_MAX ? *(const uint16_t *)field
+                                        : *(const uint32_t *)field;
+}
+
+void study_integer_set(struct tremolo_study *study, const struct study_integer *integer,
+                       uint64_t value)
+{
+    void *field = (char *)study + integer->offset;
+    if (integer->max <= UINT8_MAX) {
+        *(uint8_t *)field = (uint8_t)value;
+    } else if (integer->max <= UINT16_MAX) {
+        *(uint16_t *)field = (uint16_t)value;
+    } else {
+        *(uint32_t *)field = (uint32_t)value;
+    }
+}
+
+json_t *study_integers_json(json_t *object, const struct tremolo_study *study,
+                            const struct study_integer *list)
+{
+    for (; list->name != NULL; list++) {
+        json_t *value = json_integer(study_integer_get(study, list));
+        if (json_object_set_new(object, list->name, value) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+/* ---------------------------------------------------------------- of a file */
+
+/* What rounding in the accountant may add to an epsilon. */
+static const double epsilon_slack = 1e-9;
+
+static void set_bounds(struct tremolo_study_file *file)
+{
+    struct tremolo_bounds raw = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
+    struct tremolo_bounds typical = {-TREMOLO_STUDY_RAW_TYPICAL, TREMOLO_STUDY_RAW_TYPICAL};
+    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
+        file->bounds[i] = file->terms.release == TREMOLO_RELEASE_BALLOT ? typical : raw;
+    }
+    file->device.bounds = file->bounds;
+    file->device.response_bounds = raw;
+}
+
+/* ---------------------------------------------------------------- computed */
+
+static struct tremolo_mechanism_request request_of(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = &file->terms;
+    struct tremolo_mechanism_request request = TREMOLO_MECHANISM_DEFAULTS;
+    request.dimension = file->dimension;
+    request.response_private = terms->response_private;
+    request.bound = 1;
+    request.radius = terms->clip;
+    request.neighbours = terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    request.distance = terms->distance;
+    request.epsilon = terms->epsilon;
+    request.delta = terms->delta;
+    request.rounds = (uint16_t)(terms->rounds * terms->samples);
+    request.calibration = terms->calibration;
+    request.alpha = terms->alpha;
+    request.lambda = terms->lambda;
+    request.omega = terms->omega;
+    request.vectors = terms->vectors;
+    return request;
+}
+
+static const char *path_of(enum tremolo_status status)
+{
+    switch (status) {
+    case TREMOLO_BAD_NEIGHBOURS: return "privacy.neighbours.distance";
+    case TREMOLO_BAD_ALPHA: return "protocol.alpha";
+    case TREMOLO_BAD_LAMBDA: return "protocol.lambda";
+    case TREMOLO_BAD_OMEGA: return "protocol.omega";
+    case TREMOLO_BAD_VECTORS: return "protocol.vectors";
+    case TREMOLO_INVALID_CALIBRATION: return "protocol.calibration";
+    default: return "privacy";
+    }
+}
+
+static void compute(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = &file->terms;
+    struct tremolo_mechanism_request request = request_of(file);
+    struct tremolo_mechanism_scales scales;
+    bool ballot = terms->release == TREMOLO_RELEASE_BALLOT;
+    enum tremolo_status status =
+        ballot ? tremolo_mechanism_ballot(&file->device, file->dimension, terms->response_private,
+                                          terms->epsilon / terms->samples)
+               : tremolo_mechanism_fill(&file->device, &scales, &request);
+    if (status != TREMOLO_OK && ballot) {
+        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
+                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+    } else if (status != TREMOLO_OK) {
+        study_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
+    }
+}
+
+/* ---------------------------------------------------------------- brought along */
+
+static void read_integers(struct study_reader *reader, struct tremolo_study *device)
+{
+    const struct study_integer *list =
+        study_integers_of((enum tremolo_release_kind)device->release);
+    for (size_t i = 0; list[i].name != NULL; i++) {
+        uint64_t value = 0;
+        (void)study_whole(reader, &value, list[i].name, STUDY_REQUIRED, 0, list[i].max);
+        study_integer_set(device, &list[i], value);
+    }
+}
+
+/* The integers are those of the terms beside them. Only the distance matters
+ * for the promise: it must not be shorter than the words say. */
+static void compare_with_terms(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    const struct tremolo_study *device = &file->device;
+    const struct tremolo_study_terms *terms = &file->terms;
+    double unit = device->unit;
+    double root = sqrt(fmax(1, terms->vectors));
+    const struct {
+        const char *key;
+        uint32_t integer;
+        double term;
+        const char *reason;
+    } pairs[] = {
+        {"keep", device->keep, (1 - terms->alpha) * TREMOLO_KEEP_ONE, "is not 1 - protocol.alpha"},
+        {"clip", device->clip, terms->clip * unit, "is not privacy.clip"},
+        {"amplitude", device->amplitude, terms->lambda / root * unit, "is not protocol.lambda"},
+        {"frequency", device->frequency, terms->omega / turn * 0x1p40 / fmax(1, unit),
+         "is not protocol.omega"},
+    };
+    if ((terms->distance == 0) != (device->distance == 0) ||
+        device->distance < terms->distance * unit * (1 - epsilon_slack)) {
+        study_problem(reader, "distance", "is shorter than privacy.neighbours says");
+    }
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        /* Within one step, or within a hundredth where steps are small. */
+        double term = pairs[i].term;
+        if (!(fabs(pairs[i].integer - term) <= fmax(1.0, term / 100))) {
+            study_problem(reader, pairs[i].key, "%s", pairs[i].reason);
+        }
+    }
+}
+
+static void check_cost(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee guarantee;
+    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
+    if (status != TREMOLO_OK) {
+        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+    } else if (guarantee.epsilon > file->terms.epsilon * (1 + epsilon_slack)) {
+        study_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
+                      tremolo_digits_up(guarantee.epsilon, 6));
+    }
+}
+
+static void bring_along(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    struct tremolo_study *device = &file->device;
+    const struct tremolo_study_terms *terms = &file->terms;
+    device->release = (uint8_t)terms->release;
+    read_integers(reader, device);
+    device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
+    device->dimension = (uint16_t)file->dimension;
+    device->vectors = (uint16_t)terms->vectors;
+    device->rounds = (uint16_t)terms->rounds;
+    device->samples = (uint16_t)terms->samples;
+    if (reader->problems->count > 0) {
+        return;
+    }
+    enum tremolo_status status = tremolo_study_check(device);
+    unsigned weight = device->response * TREMOLO_BALLOT_WEIGHT(device->constant);
+    if (status == TREMOLO_BAD_BALLOT && device->response_weight != weight) {
+        study_problem(reader, "response_weight", "is %u, where ballots of this version have %u",
+                      (unsigned)device->response_weight, weight);
+    } else if (status != TREMOLO_OK) {
+        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+    }
+    if (status != TREMOLO_OK) {
+        return;
+    }
+    if (terms->release == TREMOLO_RELEASE_SAMPLE) {
+        compare_with_terms(reader, file);
+    }
+    check_cost(reader, file);
+}
+
+void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    const struct study_integer *list = study_integers_of(file->terms.release);
+    const char *keys[16] = {NULL};
+    struct study_place before;
+    for (size_t i = 0; list[i].name != NULL; i++) {
+        keys[i] = list[i].name;
+    }
+    set_bounds(file);
+    if (study_open(reader, &before, "mechanism", STUDY_OPTIONAL, keys)) {
+        bring_along(reader, file);
+        study_leave(reader, before);
+    } else if (reader->problems->count == 0) {
+        compute(reader, file);
+        file->device.rounds = (uint16_t)file->terms.rounds;
+        file->device.samples = (uint16_t)file->terms.samples;
+    }
 }

@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-#include "tremolo_inputs.h"
+#include "inputs.h"
+#include "study_internal.h"
 #include "tremolo_study_file.h"
 
 enum {
@@ -87,37 +88,26 @@ bool study_open(struct study_reader *reader, struct study_place *before, const c
                 enum study_need need, const char *const *keys);
 void study_only_keys(struct study_reader *reader, const char *const *keys);
 
-/* Sections of the file, each into its part of `file`. */
-void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file);
+/* Features or terms into coordinates and inputs, the response as coordinate d, and a ballot's ranges
+ * about what is typical; false when there are none. Then: every name is of one thing. (expand.c) */
+bool study_expand(struct study_reader *reader, struct tremolo_study_file *file);
+void study_check_names(struct study_reader *reader, const struct tremolo_study_file *file);
 
-/* The bounds of a feature or term; false, with a problem noted, if they are none.
- * (file_sections.c) */
+/* The bounds of a feature or term; false, with a problem noted, if they are none. (parse.c) */
 bool study_read_bounds(struct study_reader *reader, double *low, double *high);
-
-/* Coordinate `index` of values between `low` and `high`, which are a feature's or one of its
- * levels' (NULL: not), or computed (feature NULL). Its name is set before. (file_sections.c) */
-void study_set_coordinate(struct tremolo_study_file *file, size_t index,
-                          const struct tremolo_study_feature *feature, const char *level,
-                          double low, double high);
 
 /* A sentence about terms, and false. (terms.c) */
 bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* As tremolo_formula_parse() and tremolo_inputs_new(), which are made of them: BAD_STUDY with a
- * sentence in `error`, or NO_MEMORY. (terms_parse.c, inputs.c) */
+ * sentence in `error`, or NO_MEMORY. (terms.c, inputs.c) */
 enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
                                         char error[TREMOLO_TERMS_ERROR_BYTES]);
 enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
                                      const struct tremolo_input *columns, size_t count,
                                      const char *terms, bool floors,
                                      char error[TREMOLO_TERMS_ERROR_BYTES]);
-
-/* "terms": coordinates and inputs, all but the response's. (file_terms.c) */
-bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *file);
-
-/* Then, of a ballot: ranges about what is typical. */
-void study_centre(struct tremolo_study_file *file);
 
 /* With everything read and no problem: the device's integers, computed or as
  * the file has them and then checked. */

@@ -1,76 +1,23 @@
-/* terms.c -- features from terms, in arithmetic that every client does alike.
+/* terms.c -- the terms of a model: a formula's text read into factors.
  *
- * Only differences and then products of binary64 numbers are taken, from left to right, so that
- * neither a fused multiplication nor another order can change a bit; the logarithm is made of integers and one
- * product. The device in the browser does the same. */
-#include "study_file.h"
-
+ *     formula = [name "~"] sum
+ *     sum     = item {"+" item}
+ *     item    = product {"*" product}       every subset of the products, as in R
+ *     product = factor {":" factor}
+ *     factor  = name ["^" power] | "C(" name ")" | "log(" name ")" | "I(" inner ")" | "1"
+ *     inner   = value ["^" power] {"*" value ["^" power]}
+ *     value   = name | "(" name ("-" | "+") number ")"
+ *
+ * Reading is one pass without recursion: the grammar has no nesting beyond what is written above. Names
+ * are copied into the formula's own text, in which each ends with a zero.
+ */
 #include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- arithmetic */
-
-enum { LOG_BITS = 32 };
-
-/* ln 2 / 2^32, the nearest binary64. */
-#define LOG_UNIT 0x1.62e42fefa39efp-33
-
-double tremolo_term_log(double x)
-{
-    uint64_t bits;
-    if (!(x > 0.0) || !isfinite(x)) {
-        return NAN;
-    }
-    memcpy(&bits, &x, sizeof bits);
-    int64_t exponent = (int64_t)(bits >> 52) - 1023;
-    if (exponent == -1023) { /* subnormal: as the smallest that is not */
-        exponent = -1022;
-        bits = 0;
-    }
-    /* The leading 32 bits of x, 1 to 2 in units of 2^-31; squaring it doubles its logarithm,
-     * whose next bit is whether the square reaches 2. */
-    uint64_t part = (UINT64_C(1) << 31) | ((bits & UINT64_C(0xfffffffffffff)) >> 21);
-    int64_t whole = exponent;
-    for (int i = 0; i < LOG_BITS; i++) {
-        part = part * part >> 31;
-        int64_t bit = (int64_t)(part >> 32);
-        part >>= bit;
-        whole = 2 * whole + bit;
-    }
-    return (double)whole * LOG_UNIT;
-}
-
-static double factor_value(const struct tremolo_derived *derived, size_t k, const double *values)
-{
-    double value = values[derived->factor[k].column];
-    double floor = derived->factor[k].floor;
-    if (derived->factor[k].level > 0) {
-        return value == (double)derived->factor[k].level ? 1.0 : 0.0;
-    }
-    if (derived->factor[k].kind == TREMOLO_FACTOR_LOG) {
-        return tremolo_term_log(value < floor ? floor : value);
-    }
-    double base = value - derived->factor[k].shift;
-    double product = base;
-    for (unsigned i = 1; i < derived->factor[k].power; i++) {
-        product = product * base;
-    }
-    return product;
-}
-
-double tremolo_derived_value(const struct tremolo_derived *derived, const double *values)
-{
-    double product = 1.0;
-    for (size_t i = 0; i < derived->factors; i++) {
-        product = product * factor_value(derived, i, values);
-    }
-    return product;
-}
-
-/* ---------------------------------------------------------------- expansion */
+#include "study_file.h"
 
 bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
 {
@@ -81,138 +28,411 @@ bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
     return false;
 }
 
-static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_column *column,
-                 char *error)
+/* ---------------------------------------------------------------- reading */
+
+enum { PRODUCTS_MAX = 6 }; /* of a*b*c..., 2^6 - 1 terms */
+static const double SHIFT_MAX = 1e100;
+
+struct parser {
+    const char *at;
+    char *room; /* where the next name goes */
+    struct tremolo_formula *made;
+    char *error;
+};
+
+/* What is missing, and where. */
+static bool lacks(const struct parser *parser, const char *what)
 {
-    bool words = column->levels > 0 || column->question;
-    if (factor->kind == TREMOLO_FACTOR_LEVELS) {
-        return words || study_fail(error, "C(%.60s): the column has no levels", factor->column);
-    }
-    if (factor->kind == TREMOLO_FACTOR_LOG && words) {
-        return study_fail(error,
-                          "log(%.60s): the column holds words, and a logarithm needs a number",
-                          factor->column);
-    }
-    return (factor->power == 1 && factor->shift == 0) || !words ||
-           study_fail(error, "'%.60s' holds words and has no powers", factor->column);
+    return *parser->at == '\0'
+               ? study_fail(parser->error, "in the terms %s at the end", what)
+               : study_fail(parser->error, "in the terms %s at '%.40s'", what, parser->at);
 }
 
-static bool place_factor(struct tremolo_derived *derived, const struct tremolo_factor *factor,
-                         const struct tremolo_term_column *columns, size_t count, char *error)
+/* ---------------------------------------------------------------- words */
+
+static bool is_word(char c)
 {
-    size_t at = 0;
-    while (at < count && strcmp(columns[at].name, factor->column) != 0) {
-        at++;
-    }
-    if (at == count) {
-        return study_fail(error, "the terms have '%.60s', and there is no such column",
-                          factor->column);
-    }
-    if (!fits(factor, &columns[at], error)) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || (unsigned char)c >= 0x80;
+}
+
+static void skip(struct parser *parser)
+{
+    parser->at += strspn(parser->at, " \t\r\n");
+}
+
+static bool take(struct parser *parser, const char *sign)
+{
+    skip(parser);
+    size_t length = strlen(sign);
+    if (strncmp(parser->at, sign, length) != 0) {
         return false;
     }
-    size_t k = derived->factors++;
-    derived->factor[k].column = at;
-    derived->factor[k].level = columns[at].levels > 0 ? 1 : 0;
-    derived->factor[k].kind =
-        factor->kind == TREMOLO_FACTOR_LOG ? TREMOLO_FACTOR_LOG : TREMOLO_FACTOR_VALUE;
-    derived->factor[k].power = factor->power;
-    derived->factor[k].shift = factor->shift;
-    derived->factor[k].floor = columns[at].floor;
+    parser->at += length;
     return true;
 }
 
-/* The next choice of levels, the last factor's first. */
-static bool step(struct tremolo_derived *derived, const struct tremolo_term_column *columns)
+static const char *keep(struct parser *parser, const char *from, size_t length)
 {
-    for (size_t k = derived->factors; k-- > 0;) {
-        if (derived->factor[k].level == 0) {
-            continue;
+    char *name = parser->room;
+    memcpy(name, from, length);
+    name[length] = '\0';
+    parser->room += length + 1;
+    return name;
+}
+
+/* What is between a quote and the next one like it. */
+static bool quoted(struct parser *parser, const char **name, char quote)
+{
+    const char *end = strchr(parser->at, quote);
+    if (end == NULL || end == parser->at) {
+        return study_fail(parser->error, "in the terms a name in quotes is empty or does not end");
+    }
+    *name = keep(parser, parser->at, (size_t)(end - parser->at));
+    parser->at = end + 1;
+    return true;
+}
+
+static size_t word_length(const char *text)
+{
+    size_t length = 0;
+    while (is_word(text[length])) {
+        length++;
+    }
+    return length;
+}
+
+/* Is a word followed by "(" one of the functions? */
+static bool calls(struct parser *parser, const char *function)
+{
+    skip(parser);
+    size_t length = strlen(function);
+    const char *after = parser->at + length;
+    if (word_length(parser->at) != length || strncmp(parser->at, function, length) != 0) {
+        return false;
+    }
+    after += strspn(after, " \t");
+    if (*after != '(') {
+        return false;
+    }
+    parser->at = after + 1;
+    return true;
+}
+
+static bool closes(struct parser *parser)
+{
+    return take(parser, ")") || lacks(parser, "a ) is missing");
+}
+
+static bool read_name(struct parser *parser, const char **name)
+{
+    if (take(parser, "`")) {
+        return quoted(parser, name, '`');
+    }
+    if (calls(parser, "Q")) {
+        char quote = take(parser, "'") ? '\'' : '"';
+        return (quote == '\'' || take(parser, "\"") ||
+                study_fail(parser->error, "in the terms Q( wants a name in quotes")) &&
+               quoted(parser, name, quote) && closes(parser);
+    }
+    size_t length = word_length(parser->at);
+    if (length == 0) {
+        return *parser->at == '-'
+                   ? study_fail(parser->error,
+                                "terms are added, not taken away; there always is an intercept")
+                   : lacks(parser, "a name is missing");
+    }
+    const char *after = parser->at + length + strspn(parser->at + length, " \t");
+    if (*after == '(') {
+        return study_fail(parser->error,
+                          "in the terms '%.*s' is no function; there are C(), I() and log()",
+                          (int)(length < 40 ? length : 40), parser->at);
+    }
+    if (parser->at[0] >= '0' && parser->at[0] <= '9') {
+        return study_fail(
+            parser->error,
+            "in the terms '%.*s' is no name; one that begins with a digit goes in back "
+            "quotes",
+            (int)(length < 40 ? length : 40), parser->at);
+    }
+    *name = keep(parser, parser->at, length);
+    parser->at += length;
+    return true;
+}
+
+/* ---------------------------------------------------------------- terms */
+
+static bool add_factor(struct parser *parser, struct tremolo_term *term,
+                       struct tremolo_factor factor)
+{
+    for (size_t i = 0; i < term->factors; i++) {
+        if (strcmp(term->factor[i].column, factor.column) == 0) {
+            return study_fail(parser->error, "a term has '%.60s' twice; write a power, as in x^2",
+                              factor.column);
         }
-        if (++derived->factor[k].level < columns[derived->factor[k].column].levels) {
+    }
+    if (term->factors == TREMOLO_TERM_FACTORS_MAX) {
+        return study_fail(parser->error, "a term has more than %d factors",
+                          TREMOLO_TERM_FACTORS_MAX);
+    }
+    term->factor[term->factors++] = factor;
+    return true;
+}
+
+/* What is taken away from a value, after its name. */
+static bool read_shift(struct parser *parser, double *shift)
+{
+    bool minus = take(parser, "-");
+    char *end = NULL;
+    if (!minus && !take(parser, "+")) {
+        return lacks(parser, "a - or + and a number are missing");
+    }
+    skip(parser);
+    double number = strtod(parser->at, &end);
+    size_t decimal = strspn(parser->at, "0123456789.eE+-"); /* no hexadecimal, no words */
+    bool digits = ((*parser->at >= '0' && *parser->at <= '9') || *parser->at == '.') &&
+                  parser->at + decimal >= end;
+    if (!digits || end == parser->at || !(fabs(number) <= SHIFT_MAX)) {
+        return lacks(parser, "a number is missing");
+    }
+    parser->at = end;
+    *shift = minus ? number : -number;
+    return closes(parser);
+}
+
+/* A name, or one in brackets with what is taken away from it, and perhaps its power. */
+static bool read_value(struct parser *parser, struct tremolo_term *term, bool inner)
+{
+    struct tremolo_factor factor = {.column = "", .power = 1};
+    bool shifted = inner && take(parser, "(");
+    if (!read_name(parser, &factor.column) || (shifted && !read_shift(parser, &factor.shift))) {
+        return false;
+    }
+    if (take(parser, "^") || take(parser, "**")) {
+        skip(parser);
+        factor.power = (unsigned)(*parser->at - '0');
+        bool whole = *parser->at >= '1' && factor.power <= TREMOLO_TERM_POWER_MAX;
+        if (!whole || is_word(parser->at[1])) {
+            return study_fail(parser->error, "'%.60s' can be raised to whole powers up to %d",
+                              factor.column, TREMOLO_TERM_POWER_MAX);
+        }
+        parser->at++;
+    }
+    return add_factor(parser, term, factor);
+}
+
+static bool read_factor(struct parser *parser, struct tremolo_term *term)
+{
+    struct tremolo_factor factor = {.column = "", .power = 1};
+    if (calls(parser, "I")) {
+        bool good = read_value(parser, term, true);
+        while (good && take(parser, "*")) {
+            good = read_value(parser, term, true);
+        }
+        return good && closes(parser);
+    }
+    bool levels = calls(parser, "C");
+    bool logarithm = !levels && (calls(parser, "log") || calls(parser, "np.log"));
+    if (!levels && !logarithm) {
+        return read_value(parser, term, false);
+    }
+    factor.kind = levels ? TREMOLO_FACTOR_LEVELS : TREMOLO_FACTOR_LOG;
+    return read_name(parser, &factor.column) && closes(parser) && add_factor(parser, term, factor);
+}
+
+static bool read_product(struct parser *parser, struct tremolo_term *term)
+{
+    *term = (struct tremolo_term){0};
+    bool good = read_factor(parser, term);
+    while (good && take(parser, ":")) {
+        good = read_factor(parser, term);
+    }
+    return good;
+}
+
+static bool has_factor(const struct tremolo_term *term, const struct tremolo_factor *factor)
+{
+    for (size_t i = 0; i < term->factors; i++) {
+        const struct tremolo_factor *one = &term->factor[i];
+        if (one->kind == factor->kind && one->power == factor->power &&
+            one->shift == factor->shift && strcmp(one->column, factor->column) == 0) {
             return true;
         }
-        derived->factor[k].level = 1;
     }
     return false;
 }
 
-bool tremolo_formula_expand(struct tremolo_derived *derived, size_t *count, size_t capacity,
-                            const struct tremolo_formula *formula,
-                            const struct tremolo_term_column *columns, size_t column_count,
-                            char error[TREMOLO_TERMS_ERROR_BYTES])
+static bool same_term(const struct tremolo_term *a, const struct tremolo_term *b)
 {
-    size_t made = 0;
-    for (size_t i = 0; i < formula->count; i++) {
-        struct tremolo_derived one = {.term = i};
-        for (size_t k = 0; k < formula->term[i].factors; k++) {
-            if (!place_factor(&one, &formula->term[i].factor[k], columns, column_count, error)) {
-                return false;
-            }
-        }
-        do {
-            if (made == capacity) {
-                return study_fail(error, "the terms make more than %zu features", capacity);
-            }
-            derived[made++] = one;
-        } while (step(&one, columns));
+    bool same = a->factors == b->factors;
+    for (size_t i = 0; same && i < a->factors; i++) {
+        same = has_factor(b, &a->factor[i]);
     }
-    *count = made;
+    return same;
+}
+
+static bool add_term(struct parser *parser, const struct tremolo_term *term)
+{
+    struct tremolo_formula *made = parser->made;
+    for (size_t i = 0; i < made->count; i++) {
+        if (same_term(&made->term[i], term)) {
+            return true;
+        }
+    }
+    if (made->count == TREMOLO_TERMS_MAX) {
+        return study_fail(parser->error, "there are more than %d terms", TREMOLO_TERMS_MAX);
+    }
+    made->term[made->count++] = *term;
     return true;
 }
 
-struct tremolo_derived tremolo_derived_plain(size_t column, size_t level)
+/* The products that a subset of the operands of * chooses, as one term. */
+static bool add_subset(struct parser *parser, const struct tremolo_term *product, size_t subset)
 {
-    struct tremolo_derived derived = {.factors = 1};
-    derived.factor[0].column = column;
-    derived.factor[0].level = level;
-    derived.factor[0].power = 1;
-    derived.factor[0].floor = NAN;
-    return derived;
-}
-
-bool tremolo_derived_is_plain(const struct tremolo_derived *derived)
-{
-    return derived->factors == 1 && derived->factor[0].kind == TREMOLO_FACTOR_VALUE &&
-           derived->factor[0].power == 1 && derived->factor[0].shift == 0;
-}
-
-/* ---------------------------------------------------------------- names */
-
-static size_t add(char *text, size_t capacity, size_t used, const char *words)
-{
-    size_t whole = strlen(words);
-    size_t room = used + 1 < capacity ? capacity - 1 - used : 0;
-    size_t length = whole;
-    if (whole > room) {
-        for (length = room; length > 0 && ((unsigned char)words[length] & 0xC0) == 0x80;) {
-            length--; /* whole characters */
+    struct tremolo_term term = {0};
+    for (size_t i = 0; subset >> i != 0; i++) {
+        for (size_t k = 0; (subset >> i & 1) != 0 && k < product[i].factors; k++) {
+            if (!add_factor(parser, &term, product[i].factor[k])) {
+                return false;
+            }
         }
     }
-    memcpy(text + used, words, length);
-    text[used + length] = '\0';
-    return used + length;
+    return add_term(parser, &term);
 }
 
-void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
-                          const struct tremolo_term_column *columns)
+/* a*b*c: the single ones, then the products of two, then of all. */
+static bool read_item(struct parser *parser)
 {
-    size_t used = add(text, capacity, 0, "");
-    for (size_t k = 0; k < derived->factors; k++) {
-        const struct tremolo_term_column *column = &columns[derived->factor[k].column];
-        bool logarithm = derived->factor[k].kind == TREMOLO_FACTOR_LOG;
-        size_t level = derived->factor[k].level;
-        unsigned power = derived->factor[k].power;
-        const char raised[] = {'^', (char)('0' + power), '\0'};
-        char shift[40] = "";
-        if (derived->factor[k].shift != 0) {
-            (void)snprintf(shift, sizeof shift, "%+.15g)", -derived->factor[k].shift);
+    struct tremolo_term product[PRODUCTS_MAX];
+    size_t count = 1;
+    bool good = read_product(parser, &product[0]);
+    while (good && take(parser, "*")) {
+        if (count == PRODUCTS_MAX) {
+            return study_fail(parser->error, "more than %d factors are joined by *", PRODUCTS_MAX);
         }
-        used = add(text, capacity, used, k > 0 ? ":" : "");
-        used = add(text, capacity, used, logarithm ? "log(" : *shift != '\0' ? "(" : "");
-        used = add(text, capacity, used, column->name);
-        used = add(text, capacity, used, logarithm ? ")" : level > 0 ? "=" : shift);
-        used = add(text, capacity, used, level > 0 ? column->level[level] : "");
-        used = add(text, capacity, used, power > 1 ? raised : "");
+        good = read_product(parser, &product[count]);
+        count++;
     }
+    for (size_t size = 1; good && size <= count; size++) {
+        for (size_t subset = 1; good && subset < (size_t)1 << count; subset++) {
+            if ((size_t)__builtin_popcountll(subset) == size) {
+                good = add_subset(parser, product, subset);
+            }
+        }
+    }
+    return good;
+}
+
+/* The 1 that stands for the intercept. */
+static bool is_intercept(struct parser *parser)
+{
+    skip(parser);
+    bool one = parser->at[0] == '1' && !is_word(parser->at[1]);
+    parser->at += one ? 1 : 0;
+    return one;
+}
+
+/* Is there a ~ that is not part of a name in quotes? */
+static bool has_response(const char *text)
+{
+    text += strcspn(text, "~`'\"");
+    while (*text != '\0' && *text != '~') {
+        const char *end = strchr(text + 1, *text);
+        text = end != NULL ? end + 1 : text + 1;
+        text += strcspn(text, "~`'\"");
+    }
+    return *text == '~';
+}
+
+static bool read_formula(struct parser *parser)
+{
+    if (has_response(parser->at)) {
+        if (!read_name(parser, &parser->made->response)) {
+            return false;
+        }
+        if (!take(parser, "~")) {
+            return study_fail(parser->error, "before the ~ stands one name, that of the response");
+        }
+    }
+    do {
+        if (!is_intercept(parser) && !read_item(parser)) {
+            return false;
+        }
+        parser->made->summands++;
+    } while (take(parser, "+"));
+    skip(parser);
+    if (*parser->at == '-') {
+        return study_fail(parser->error,
+                          "terms are added, not taken away; there always is an intercept");
+    }
+    if (*parser->at != '\0') {
+        return study_fail(parser->error, "the terms cannot be read from '%.40s' on", parser->at);
+    }
+    return parser->made->count > 0 ||
+           study_fail(parser->error, "there are no terms but the intercept");
+}
+
+enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
+                                        char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    struct parser parser = {.at = text};
+    parser.error = error;
+    size_t length = strlen(text);
+    if (length > TREMOLO_TERMS_BYTES_MAX) {
+        (void)study_fail(error, "the terms have more than %d bytes", TREMOLO_TERMS_BYTES_MAX);
+        return TREMOLO_BAD_STUDY;
+    }
+    parser.made = calloc(1, sizeof *parser.made);
+    char *names = malloc(2 * length + 2);
+    if (parser.made == NULL || names == NULL) {
+        free(parser.made);
+        free(names);
+        (void)study_fail(error, "out of memory");
+        return TREMOLO_NO_MEMORY;
+    }
+    parser.room = parser.made->text = names;
+    if (!read_formula(&parser)) {
+        tremolo_formula_free(parser.made);
+        return TREMOLO_BAD_STUDY;
+    }
+    *formula = parser.made;
+    return TREMOLO_OK;
+}
+
+bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
+                           char error[TREMOLO_TERMS_ERROR_BYTES])
+{
+    return study_formula_parse(formula, text, error) == TREMOLO_OK;
+}
+
+void tremolo_formula_free(struct tremolo_formula *formula)
+{
+    if (formula != NULL) {
+        free(formula->text);
+        free(formula);
+    }
+}
+
+static bool uses(const struct tremolo_formula *formula, const char *column, bool levels)
+{
+    for (size_t i = 0; i < formula->count; i++) {
+        for (size_t k = 0; k < formula->term[i].factors; k++) {
+            const struct tremolo_factor *factor = &formula->term[i].factor[k];
+            if (strcmp(factor->column, column) == 0 &&
+                (!levels || factor->kind == TREMOLO_FACTOR_LEVELS)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool tremolo_formula_uses(const struct tremolo_formula *formula, const char *column)
+{
+    return uses(formula, column, false);
+}
+
+bool tremolo_formula_has_levels(const struct tremolo_formula *formula, const char *column)
+{
+    return uses(formula, column, true);
 }

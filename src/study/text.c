@@ -1,7 +1,13 @@
-/* text.c -- characters that change what is shown, found and replaced. */
-#include "tremolo_text.h"
-
+/* text.c -- text from outside and values as text: characters that change what is shown, dates, and
+ * bytes in base64url. */
+#include <sodium.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include "study_internal.h"
+
+/* ---------------------------------------------------------------- hidden characters */
 
 static bool within(unsigned char byte, unsigned low, unsigned high)
 {
@@ -66,4 +72,80 @@ bool tremolo_text_clean(char *text)
     }
     *out = '\0';
     return changed;
+}
+
+/* ---------------------------------------------------------------- dates */
+
+void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds)
+{
+    time_t time = (time_t)unix_seconds;
+    struct tm parts;
+    if (gmtime_r(&time, &parts) == NULL ||
+        strftime(text, TREMOLO_STUDY_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        text[0] = '\0';
+    }
+}
+
+/* True for a date that exists: one that reads back as it was written. */
+bool tremolo_study_date_read(int64_t *seconds, const char *text)
+{
+    static const size_t date_length = sizeof "2026-11-15" - 1;
+    char full[TREMOLO_STUDY_DATE_BYTES];
+    char again[TREMOLO_STUDY_DATE_BYTES];
+    struct tm parts = {0};
+    int length =
+        snprintf(full, sizeof full, "%s%s", text, strlen(text) == date_length ? "T00:00:00Z" : "");
+    if (length >= (int)sizeof full || strptime(full, "%Y-%m-%dT%H:%M:%SZ", &parts) == NULL) {
+        return false;
+    }
+    int64_t time = (int64_t)timegm(&parts);
+    tremolo_study_date_text(again, time);
+    if (time < 0 || strcmp(again, full) != 0) {
+        return false;
+    }
+    *seconds = time;
+    return true;
+}
+
+/* ---------------------------------------------------------------- base64url */
+
+enum tremolo_status tremolo_base64_encode(char *text, size_t capacity, const uint8_t *bytes,
+                                          size_t length)
+{
+    const int variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
+    if (text == NULL || bytes == NULL || length > SIZE_MAX / 8) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (capacity < sodium_base64_encoded_len(length, variant)) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    (void)sodium_bin2base64(text, capacity, bytes, length, variant);
+    return TREMOLO_OK;
+}
+
+void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
+                           const uint8_t id[TREMOLO_STUDY_ID_BYTES])
+{
+    (void)sodium_bin2base64(text, TREMOLO_STUDY_ID_TEXT_BYTES, id, TREMOLO_STUDY_ID_BYTES,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length, const char *text)
+{
+    enum { LONGEST = 64 };
+    uint8_t decoded[LONGEST];
+    size_t got = 0;
+    const char *end = NULL;
+    if (bytes == NULL || text == NULL || length > LONGEST) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    size_t text_length = strlen(text);
+    if (sodium_base642bin(decoded, length, text, text_length, NULL, &got, &end,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        got != length || end != text + text_length) {
+        return TREMOLO_MALFORMED;
+    }
+    memcpy(bytes, decoded, length);
+    sodium_memzero(decoded, sizeof decoded);
+    return TREMOLO_OK;
 }

@@ -13,6 +13,7 @@
 #include "study_json.h"
 #include "tremolo_client.h"
 #include "tremolo_host.h"
+#include "study_internal.h"
 
 enum { FAKE_SCRIPT = 32, FAKE_REPORTS = 32, FAKE_SLEEPS = 64 };
 

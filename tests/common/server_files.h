@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "server_world.h"
+#include "study_internal.h"
 
 enum { FILE_DATABASE, FILE_LOG, FILE_TIP, FILE_COUNT };
 

@@ -11,6 +11,7 @@
 #include "server_jobs.h"
 #include "server_reports.h"
 #include "testing.h"
+#include "study_internal.h"
 
 static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
 static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];

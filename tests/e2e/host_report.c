@@ -13,6 +13,7 @@
 #include "files.h"
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 #include <jansson.h>
 

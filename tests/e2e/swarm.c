@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "swarm/swarm.h"
+#include "study_internal.h"
 
 double seconds(void)
 {

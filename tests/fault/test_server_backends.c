@@ -14,6 +14,7 @@
 #include "server_jobs.h"
 #include "server_reports.h"
 #include "tremolo_server.h"
+#include "study_internal.h"
 
 enum { DEVICES = 24, ROUNDS = 3, PATIENCE_MS = 15000 };
 

@@ -5,6 +5,7 @@
 #include "cluster_world.h"
 #include "estimate.h"
 #include "rounds.h"
+#include "study_internal.h"
 
 /* Rounds that end by themselves after ENOUGH reports. */
 enum { ENOUGH = 4 };

@@ -13,6 +13,7 @@
 #include "store_audit.h"
 #include "store_tip.h"
 #include "tremolo_server.h"
+#include "study_internal.h"
 
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };
 

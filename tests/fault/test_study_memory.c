@@ -5,6 +5,7 @@
  * leak nothing. */
 #include "failing_memory.h"
 #include "study_json.h"
+#include "study_internal.h"
 
 /* ---------------------------------------------------------------- attempts */
 

@@ -24,6 +24,7 @@
 #include "request.h"
 #include "server_jobs.h"
 #include "server_reports.h"
+#include "study_internal.h"
 
 enum { SENT_MAX = 1 << 16, ANSWERS_MAX = 1 << 20, TURNS_MAX = 2000 };
 

@@ -7,6 +7,7 @@
 
 #include "fuzz.h"
 #include "tremolo_predict.h"
+#include "inputs.h"
 
 static void check(const struct tremolo_prediction *prediction)
 {

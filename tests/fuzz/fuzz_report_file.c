@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "tremolo_report_file.h"
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 static void check_sentence(const char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {

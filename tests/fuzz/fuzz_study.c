@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "tremolo_study_file.h"
+#include "study_internal.h"
 
 static void check_refusal(const struct tremolo_study_problems *problems)
 {

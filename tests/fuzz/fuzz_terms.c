@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tremolo_inputs.h"
+#include "inputs.h"
 
 static void check_values(const struct tremolo_inputs *inputs)
 {

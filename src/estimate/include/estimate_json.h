@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "tremolo_estimate.h"
 #include "tremolo_report_file.h"
 

@@ -22,13 +22,14 @@
 #include "tremolo_ballot.h"
 #include "tremolo_diagnosis.h"
 #include "tremolo_honest.h"
-#include "tremolo_inputs.h"
 #include "tremolo_privacy.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct tremolo_inputs; /* how features follow from raw columns; opaque */
 
 #define TREMOLO_UNKNOWN (-1)
 

@@ -24,11 +24,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tremolo_inputs.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct tremolo_inputs; /* how features follow from raw columns; opaque */
 
 enum { TREMOLO_PREDICT_ERROR_BYTES = 256 };
 
@@ -55,7 +55,7 @@ bool tremolo_prediction_has_intervals(const struct tremolo_prediction *predictio
 /* Another level of the intervals than the document's, in (0, 1). */
 void tremolo_prediction_set_level(struct tremolo_prediction *prediction, double level);
 
-/* Predict for values of all columns as tremolo_inputs.h has them; missing ones are filled in as
+/* Predict for values of all columns as inputs.h of src/study has them; missing ones are filled in as
  * the inputs say. False, with all NAN, when one is missing that nothing stands for or a term has
  * no value. */
 bool tremolo_predict(struct tremolo_predicted *predicted,

@@ -20,12 +20,13 @@
 #include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_honest.h"
-#include "tremolo_inputs.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct tremolo_inputs; /* how features follow from raw columns; opaque */
 
 enum {
     TREMOLO_REPORT_FILE_HEADER_MAX = 1 << 20, /* bytes of a line */

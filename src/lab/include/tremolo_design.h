@@ -13,13 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tremolo_inputs.h"
 #include "tremolo_report_file.h" /* TREMOLO_NAME_BYTES */
 #include "tremolo_table.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct tremolo_inputs; /* how features follow from raw columns; opaque */
 
 enum {
     TREMOLO_DESIGN_LEVELS_MAX = 64,

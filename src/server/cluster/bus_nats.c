@@ -400,8 +400,6 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
 
 #else
 
-#include <stdio.h>
-
 enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_options *options,
                                   const char *name, char words[TREMOLO_WORDS_BYTES])
 {

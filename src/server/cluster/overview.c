@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "json_latch.h"
+#include "document.h"
 #include "lease.h"
 
 /* What was seen of one shard, beside its mirror. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "routes.h"
 
 enum { LIST_LIMIT_MAX = 1024, LIST_SEARCH_BYTES = 256 };

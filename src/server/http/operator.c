@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "routes.h"
+#include "study_internal.h"
 
 void operator_create(struct request *request)
 {

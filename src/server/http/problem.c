@@ -1,7 +1,7 @@
 /* problem.c -- answers: plain ones, and errors as RFC 9457 problem documents. */
 #include <string.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "request.h"
 
 static const char *title_of(unsigned status)

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "clock.h"
-#include "json_latch.h"
+#include "document.h"
 #include "routes.h"
 
 /* A media type, parameters ignored. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "served_study.h"
 #include "store_audit.h"
 #include "tremolo_server.h"

@@ -7,6 +7,7 @@
 
 #include "index.h"
 #include "tremolo_release.h"
+#include "study_internal.h"
 
 /* No report is shorter than its id in a byte string. */
 enum { SHORTEST_REPORT = 1 + TREMOLO_REPORT_ID_BYTES };

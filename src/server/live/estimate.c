@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "estimate_json.h"
-#include "guarantee_json.h"
-#include "json_latch.h"
+#include "study_internal.h"
+#include "document.h"
 #include "rounds.h"
 
 /* Of the intervals that are kept. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "estimate.h"
-#include "json_latch.h"
+#include "document.h"
 #include "rounds.h"
 #include "served_study.h"
 

@@ -14,6 +14,7 @@
 #include "served_study.h"
 #include "study_table.h"
 #include "log.h"
+#include "study_internal.h"
 
 /* A key on its way into an index: it is added some keys later, when the slot where it belongs has
  * come from memory. Waiting for that was half of the time that a start took. */

@@ -4,8 +4,9 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "json_latch.h"
+#include "document.h"
 #include "served_study.h"
+#include "study_internal.h"
 
 const char *round_state(const struct served_study *served, int64_t now)
 {

@@ -20,6 +20,7 @@
 
 #include "encoder.h"
 #include "rounds.h"
+#include "study_internal.h"
 
 /* ---------------------------------------------------------------- making */
 

@@ -1,6 +1,6 @@
 /* summary.c -- what a list says of an estimate. */
 #include "estimate.h"
-#include "json_latch.h"
+#include "document.h"
 
 /* Does the interval leave zero out? One that is not known does not. */
 static bool is_told(const json_t *row)

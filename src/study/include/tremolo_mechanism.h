@@ -77,15 +77,6 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_mechanism_fill(struct tremolo_study *study, struct tremolo_mechanism_scales *scales,
                        const struct tremolo_mechanism_request *request);
 
-/* Fill release, constants, law, rounds, samples, dimension and response of a study of
- * ballots of this epsilon each, whose bounds are set, with the default constants.
- * BAD_ARGUMENT for an epsilon outside TREMOLO_RANK_EPSILON_MIN..MAX; the study is
- * untouched on failure. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study,
-                                                              size_t dimension,
-                                                              bool response_private,
-                                                              double epsilon);
-
 #ifdef __cplusplus
 }
 #endif

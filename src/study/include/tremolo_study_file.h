@@ -140,8 +140,6 @@ enum tremolo_calibration {
     TREMOLO_CALIBRATION_PAPER, /* zCDP with the modulation counted as sensitivity */
 };
 
-/* As files and options write them; NULL after the last. */
-extern const char *const tremolo_calibration_names[];
 enum tremolo_study_enrolment {
     TREMOLO_STUDY_OPEN = 0, /* anybody may report */
     TREMOLO_STUDY_KEYS = 1, /* reports carry a MAC under a per-device key */
@@ -182,13 +180,6 @@ struct tremolo_study_terms {
 
 const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file);
 
-/* A date as files have it; "" for one that no calendar holds. */
-void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds);
-
-/* The other way: a date (its first second) or a date with a time, in UTC, like 2026-03-01 or
- * 2026-03-01T12:00:00Z. False, and *seconds untouched, for anything else. */
-bool tremolo_study_date_read(int64_t *seconds, const char *text);
-
 /* Features as written, and the response. */
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);
 const struct tremolo_study_feature *
@@ -196,81 +187,16 @@ tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index);
 const struct tremolo_study_feature *
 tremolo_study_file_response(const struct tremolo_study_file *file);
 
-struct tremolo_inputs; /* tremolo_inputs.h */
-
-/* How coordinates follow from features: inputs in the order of the features, and as many
- * features there as the study has coordinates. Lives as long as the file. */
-const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file);
-
-/* Does the clip act? By default its radius is that of the whole box, which shortens nothing. */
-bool tremolo_study_file_clips(const struct tremolo_study_file *file);
-
 /* Coordinates after expansion: d of them, and the response as number d, be it
  * public or private. */
 size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);
 const struct tremolo_study_coordinate *
 tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index);
 
-/* The two ends between which values of coordinate `index` differ for a device,
- * which raw values of -RAW_MAX and RAW_MAX stand for: its bounds, or for a
- * ballot's features TREMOLO_STUDY_REACH times its typical range. */
-struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
-                                                         size_t index);
-
 /* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX,
  * or +-RAW_TYPICAL for a ballot's features,
  * and the id. Lives as long as the file. */
 const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
-
-/* What the integers promise over all releases of a device, each number
- * rounded to the side that promises less. */
-struct tremolo_study_guarantee {
-    double mu; /* NaN for ballots, as are rho, sigma, sensitivity and distance */
-    double rho;
-    double epsilon;     /* at `delta` */
-    double delta;       /* 0 for ballots, whatever was asked */
-    double sigma;       /* noise of one release, scaled */
-    double sensitivity; /* l2, scaled */
-    double distance;    /* between neighbours, scaled: r, or the diameter */
-    uint64_t releases;
-    uint32_t charge; /* of one release, mu^2 or epsilon / 2^24, as ledgers count */
-};
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
-                             const struct tremolo_study_file *file, double delta);
-
-/* The same between people `distance` apart (scaled; 0: any two), whatever
- * distance the study names: a device's own notion of neighbours. A study for
- * any two people keeps that promise. OVERFLOWED when it protects nobody. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
-                                const struct tremolo_study_file *file, double delta,
-                                double distance);
-
-/* The device's integers with that distance in place of the study's, rounded
- * up. Reports are the same bytes; what a ledger is charged for them holds at
- * that distance. Points into the file. */
-struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
-                                                  double distance);
-
-struct tremolo_explanation;
-struct tremolo_extent;
-struct tremolo_difference; /* tremolo_privacy.h */
-
-/* The numbers among the features and, where it is private, the response: what their ranges
- * are, each 2 half ranges wide. How many, TREMOLO_MAX_DIMENSION + 1 at most. */
-size_t tremolo_study_file_extents(struct tremolo_extent *extents,
-                                  const struct tremolo_study_file *file);
-/* The same of all kinds: how far apart people can be in each feature alone, and in a private
- * response; the last stands for those beyond TREMOLO_EXPLAIN_WAYS. */
-size_t tremolo_study_file_ways(struct tremolo_difference *ways,
-                               const struct tremolo_study_file *file);
-
-/* The guarantee at a delta in words, and for samples that differ in one feature
- * by all of its range; distances are in half ranges. Untouched on failure. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_file_explain(struct tremolo_explanation *explanation,
-                           const struct tremolo_study_file *file, double delta);
 
 struct tremolo_promise; /* tremolo_privacy.h */
 
@@ -286,18 +212,11 @@ char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
                                                           double delta);
 
-/* What mu^2 / 2^24 = spent costs at delta, rounded up; 0 for nothing. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent,
-                                                         double delta);
-
 /* ------------------------------------------------------------------------
  * Identity. */
 
 /* 32 bytes: BLAKE2b-256 of the canonical encoding. */
 const uint8_t *tremolo_study_file_id(const struct tremolo_study_file *file);
-
-/* The canonical encoding (docs/reference/protocol.md); *bytes lives as long as the file. */
-size_t tremolo_study_file_canonical(const uint8_t **bytes, const struct tremolo_study_file *file);
 
 /* The normalised study as compact JSON, with the device's integers under
  * "mechanism": parsing it gives the same id on every machine. The caller
@@ -306,13 +225,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_study_file_json(char **json,
                                                              const struct tremolo_study_file *file);
 
 /* Unpadded base64url, as ids, keys and signatures are written everywhere.
- * encode needs TREMOLO_BASE64_BYTES(length) bytes with the terminating zero.
  * decode wants exactly `length` bytes (64 at most) and refuses any other text
  * (MALFORMED). */
 #define TREMOLO_BASE64_BYTES(length) (((length)*4 + 2) / 3 + 1)
 #define TREMOLO_STUDY_ID_TEXT_BYTES  TREMOLO_BASE64_BYTES(TREMOLO_STUDY_ID_BYTES)
-TREMOLO_MUST_USE enum tremolo_status tremolo_base64_encode(char *text, size_t capacity,
-                                                           const uint8_t *bytes, size_t length);
 TREMOLO_MUST_USE enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length,
                                                            const char *text);
 
@@ -320,8 +236,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_
 void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
                            const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
 
-/* ------------------------------------------------------------------------
- * Keys. A server has one Ed25519 key, made from a 32-byte seed that it keeps
+/* Keys. A server has one Ed25519 key, made from a 32-byte seed that it keeps
  * in a file, and one 32-byte secret from which the keys of devices follow. */
 enum {
     TREMOLO_SIGNING_SEED_BYTES = 32,
@@ -332,62 +247,8 @@ enum {
     TREMOLO_DEVICE_ID_MAX = 32, /* a device's name: 1 to 32 bytes of any kind */
 };
 
-/* Public and secret key from a seed. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES],
-                     uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES],
-                     const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES]);
-
-/* Sign a study's id, and check that signature: BAD_SIGNATURE when it is not
- * this key's. Signed are the bytes "tremolo study 1", a zero byte, the id. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                   const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                   const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                     const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                     const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
-
-/* The same for one round's broadcast: "tremolo round 1", a zero byte, the id,
- * the round's number and the study's m * d vector entries, each as two bytes,
- * most significant first. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_round_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], const struct tremolo_study *study,
-                   const struct tremolo_round *round,
-                   const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_round_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                     const struct tremolo_study *study, const struct tremolo_round *round,
-                     const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
-
-/* The MAC key of a device: the first 16 bytes of BLAKE2b-256 of the device's
- * id, keyed with the server's secret. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
-                   const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES], const uint8_t *device_id,
-                   size_t device_id_length);
-
 /* ------------------------------------------------------------------------
- * What a server publishes: the body of GET /v1/studies/{id}. */
-
-/* {"id", "key", "signature", "study"} as text; the caller frees it. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_publish(char **body, const struct tremolo_study_file *file,
-                      const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
-
-/* Read such a body. The study's id is computed anew and must be the one that
- * was asked for (WRONG_STUDY); the signature must be that of `public_key`
- * (BAD_SIGNATURE). When public_key is NULL the key the body names is used and
- * returned in `named_key`: that is trust on first use, the caller's decision.
- * BAD_STUDY with problems otherwise. Outputs untouched on failure, but for
- * problems; named_key and problems may be NULL. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_receive(struct tremolo_study_file **file,
-                      uint8_t named_key[TREMOLO_SIGNING_PUBLIC_BYTES],
-                      struct tremolo_study_problems *problems, const char *body, size_t length,
-                      const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                      const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
+ * Files to begin with. */
 
 /* A starter file that explains itself by example, and one for the columns of
  * a CSV header (`names`, `count` of them, 2..257; the last is the response,
@@ -414,10 +275,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_starter_for(char **json, const char *const *names, size_t count, const char *response,
                           const enum tremolo_column_look *looks);
-
-/* The typical range by that rule where values are at hand, as in a simulation; `values` are sorted.
- * False when they are all the same or too far apart, and for none. */
-bool tremolo_study_typical_range(double *low, double *high, double *values, size_t count);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,8 @@
  *     struct tremolo_formula *formula = NULL;
  *     char error[TREMOLO_TERMS_ERROR_BYTES];
  *     if (!tremolo_formula_parse(&formula, "y ~ age*sleep + log(income)", error)) { ... }
- *     tremolo_formula_expand(derived, &count, capacity, formula, columns, column_count, error);
- *     x[i] = tremolo_derived_value(&derived[i], values);
+ *     ... formula->term[0].factor[0].column ...
+ *     tremolo_formula_free(formula);
  *
  * A formula is a sum of terms, a term a product of factors of raw columns:
  *     age            the value, or for a column of words one yes/no feature for each level but
@@ -74,54 +74,6 @@ void tremolo_formula_free(struct tremolo_formula *formula); /* accepts NULL */
 /* Is this column named anywhere? And as C(column)? */
 bool tremolo_formula_uses(const struct tremolo_formula *formula, const char *column);
 bool tremolo_formula_has_levels(const struct tremolo_formula *formula, const char *column);
-
-/* A raw column, as terms see it. Yes-no columns are numbers, 0 and 1. */
-struct tremolo_term_column {
-    const char *name;
-    const char *const *level; /* NULL for a number */
-    size_t levels;
-    bool question; /* a number that is 0 or 1 */
-    double floor;  /* what a logarithm is taken of at least, above 0; NAN: the value as it is */
-};
-
-/* One feature of the model: a term, of one level each where it has words. */
-struct tremolo_derived {
-    size_t term;
-    size_t factors;
-    struct {
-        size_t column;
-        size_t level; /* of words, from 1; 0 for a number */
-        enum tremolo_factor_kind kind;
-        unsigned power;
-        double shift, floor;
-    } factor[TREMOLO_TERM_FACTORS_MAX];
-};
-
-/* The features of all terms in their order, levels of the last factor fastest. False with a
- * sentence when a column is not there, does not fit its use, or there are more than
- * `capacity`. */
-bool tremolo_formula_expand(struct tremolo_derived *derived, size_t *count, size_t capacity,
-                            const struct tremolo_formula *formula,
-                            const struct tremolo_term_column *columns, size_t column_count,
-                            char error[TREMOLO_TERMS_ERROR_BYTES]);
-
-/* The feature of a single column as it is (level 0), or of one of its levels. */
-struct tremolo_derived tremolo_derived_plain(size_t column, size_t level);
-
-/* Does it stand for a value or a level just as it is? Everything else has bounds of its own. */
-bool tremolo_derived_is_plain(const struct tremolo_derived *derived);
-
-/* "age", "platform=iOS", "age^2", "log(income)", "age:platform=iOS"; cut to fit. */
-void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
-                          const struct tremolo_term_column *columns);
-
-/* The value from those of all columns, a number or of words the level's index. Not finite when
- * a product is too large, or the logarithm has no floor and no positive argument. */
-double tremolo_derived_value(const struct tremolo_derived *derived, const double *values);
-
-/* The logarithm as every client computes it, within 1e-9 of the true one; NAN unless x is
- * positive and finite. */
-double tremolo_term_log(double x);
 
 #ifdef __cplusplus
 }

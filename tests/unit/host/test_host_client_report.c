@@ -2,6 +2,7 @@
  * again sends the same bytes, and it says who sent it only where devices are
  * enrolled. */
 #include "client_world.h"
+#include "study_internal.h"
 
 static void test_a_report_arrives(void **state)
 {

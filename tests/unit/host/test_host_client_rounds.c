@@ -1,6 +1,7 @@
 /* test_host_client_rounds.c -- studies of several rounds: following them to their
  * end, and believing only a round that is signed and makes sense. */
 #include "client_world.h"
+#include "study_internal.h"
 
 static const char iterative[] = "{\"kind\": \"iterative\", \"rounds\": 3, \"vectors\": 1,"
                                 "\"alpha\": 0.5, \"lambda\": 0.2, \"omega\": 1}";

@@ -1,6 +1,7 @@
 /* test_host_client_trust.c -- whom a client believes: nothing is asked, sent or
  * charged where the key, the signature, the id or the address is not right. */
 #include "client_world.h"
+#include "study_internal.h"
 
 static void test_nothing_without_a_key(void **state)
 {

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "tremolo_host.h"
-#include "tremolo_inputs.h"
+#include "inputs.h"
+#include "study_internal.h"
 
 static struct tremolo_study_file *study_of(const json_t *vector)
 {

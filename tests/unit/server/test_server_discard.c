@@ -9,6 +9,7 @@
 
 #include "server_world.h"
 #include "tremolo_server.h"
+#include "study_internal.h"
 
 enum { BEFORE = 20, FLOOD = 30, AFTER = 10, HONEST = BEFORE + AFTER };
 

@@ -9,6 +9,7 @@
 #include "history.h"
 #include "writer.h"
 #include "server_reports.h"
+#include "study_internal.h"
 
 static uint8_t signing_public[TREMOLO_SIGNING_PUBLIC_BYTES];
 static uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];

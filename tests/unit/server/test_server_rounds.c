@@ -5,6 +5,7 @@
 
 #include "estimate.h"
 #include "server_world.h"
+#include "study_internal.h"
 
 enum { DEVICES = 40 };
 

@@ -1,7 +1,7 @@
 /* test_study_file.c -- what is a study, what is not and why, and what it says. */
 #include <math.h>
 
-#include "guarantee_json.h"
+#include "study_internal.h"
 #include "study_json.h"
 #include "tremolo_privacy.h"
 #include "tremolo_release.h"

@@ -6,6 +6,7 @@
 #include <sodium.h>
 
 #include "study_json.h"
+#include "study_internal.h"
 
 static const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES] = {1, 2, 3};
 static const uint8_t other_seed[TREMOLO_SIGNING_SEED_BYTES] = {3, 2, 1};

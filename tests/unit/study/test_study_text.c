@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "testing.h"
-#include "tremolo_text.h"
+#include "study_internal.h"
 
 /* UTF-8 of a code point below 2^16. */
 static size_t encode(char bytes[4], unsigned point)

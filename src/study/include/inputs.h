@@ -1,4 +1,4 @@
-/* tremolo_inputs.h -- the raw columns that a model's features are computed from.
+/* inputs.h -- the raw columns that a model's features are computed from.
  *
  * A study, a table and a saved result all say in this struct how a sample's values become
  * features, so that whoever predicts does as the devices did:
@@ -12,12 +12,42 @@
 #ifndef TREMOLO_INPUTS_H
 #define TREMOLO_INPUTS_H
 
+#include <jansson.h>
+
 #include "tremolo_study_file.h"
 #include "tremolo_terms.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* A raw column, as terms see it. Yes-no columns are numbers, 0 and 1. */
+struct tremolo_term_column {
+    const char *name;
+    const char *const *level; /* NULL for a number */
+    size_t levels;
+    bool question; /* a number that is 0 or 1 */
+    double floor;  /* what a logarithm is taken of at least, above 0; NAN: the value as it is */
+};
+
+/* One feature of the model: a term, of one level each where it has words. */
+struct tremolo_derived {
+    size_t term;
+    size_t factors;
+    struct {
+        size_t column;
+        size_t level; /* of words, from 1; 0 for a number */
+        enum tremolo_factor_kind kind;
+        unsigned power;
+        double shift, floor;
+    } factor[TREMOLO_TERM_FACTORS_MAX];
+};
+
+/* The feature of a single column as it is (level 0), or of one of its levels. */
+struct tremolo_derived tremolo_derived_plain(size_t column, size_t level);
+
+/* Does it stand for a value or a level just as it is? Everything else has bounds of its own. */
+bool tremolo_derived_is_plain(const struct tremolo_derived *derived);
+
+/* "age", "platform=iOS", "age^2", "log(income)", "age:platform=iOS"; cut to fit. */
+void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
+                          const struct tremolo_term_column *columns);
 
 enum { TREMOLO_INPUTS_MAX = 1024 };
 
@@ -68,8 +98,18 @@ bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inpu
  * none of these; an empty text is the caller's matter. */
 bool tremolo_input_read(double *value, const struct tremolo_input *input, const char *text);
 
-#ifdef __cplusplus
-}
-#endif
+/* ------------------------------------------------------------------------
+ * As a member of documents. */
+
+/* {"columns": [{"name", "kind", ...}], "terms"}; null for NULL. */
+json_t *inputs_json(const struct tremolo_inputs *inputs);
+
+/* A category's levels, and what stands for a missing value; NULL where there are none. */
+json_t *input_levels_json(const struct tremolo_input *input);
+json_t *input_missing_json(const struct tremolo_input *input);
+
+/* Read it back, whoever wrote it. False with a sentence in `error`. */
+bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
+                      char error[TREMOLO_TERMS_ERROR_BYTES]);
 
 #endif

@@ -1,4 +1,8 @@
-/* starter.c -- study files to begin with, and what a typical range is.
+/* study_document.c -- a study as normalised JSON, and files to begin with.
+ *
+ * Normalised JSON writes out every default and the device's integers, so that
+ * nothing is left to compute and the id is the same wherever it is read.
+ * Seventeen digits bring every double back as it was.
  *
  * The example is a study as it is. A starter for a table's columns is one once its placeholders are
  * replaced; the comment beside each says so (TREMOLO_STUDY_PLACEHOLDER).
@@ -11,12 +15,163 @@
  * count on nine of ten. Of a response a device cuts what lies beyond, which draws slopes to zero by
  * about a tenth; that is said beside every table of coefficients, and whoever cannot bear it states
  * a range that about 99 of 100 lie in and brings the devices, as the starter says. */
-#include "study_file.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "document.h"
+#include "study_file.h"
+
+const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
+const char *const study_protects[] = {"features", "all", NULL};
+const char *const study_sent[] = {"public", "private", NULL};
+const char *const study_protocols[] = {"one-shot", "iterative", NULL};
+const char *const study_releases[] = {"sample", "ballot", NULL};
+const char *const study_enrolments[] = {"open", "keys", NULL};
+
+/* Members that are NULL are left out; without those lost to a failed allocation the study is
+ * another one, which reads_back() sees. */
+static json_t *real_if(bool there, double value)
+{
+    return there ? json_real(value) : NULL;
+}
+
+static json_t *whole_if(bool there, uint64_t value)
+{
+    return there ? json_integer((json_int_t)value) : NULL;
+}
+
+static json_t *features_json(const struct tremolo_study_file *file)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < file->feature_count; i++) {
+        const struct tremolo_study_feature *feature = &file->features[i].shown;
+        const struct tremolo_input *input = &file->inputs->input[i];
+        bool number = feature->kind == TREMOLO_STUDY_NUMERIC;
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", feature->name,
+                      "unit", feature->unit, "kind", study_kinds[feature->kind], "low",
+                      real_if(number, feature->low), "high", real_if(number, feature->high),
+                      "levels", input_levels_json(input), "missing", input_missing_json(input),
+                      "typical", real_if(!isnan(feature->typical), feature->typical)));
+    }
+    return list;
+}
+
+static json_t *response_json(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
+    return json_pack("{s:s, s:s, s:f, s:f, s:s}", "name", response->name, "unit", response->unit,
+                     "low", response->low, "high", response->high, "sent",
+                     study_sent[file->terms.response_private]);
+}
+
+static json_t *privacy_json(const struct tremolo_study_terms *terms)
+{
+    json_t *neighbours =
+        terms->distance > 0 ? json_pack("{s:f}", "distance", terms->distance) : json_string("any");
+    json_t *object = json_pack("{s:f, s:f, s:o, s:s, s:f}", "epsilon", terms->epsilon, "delta",
+                               terms->delta, "neighbours", neighbours, "protects",
+                               study_protects[terms->response_private], "clip", terms->clip);
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        (void)json_object_del(object, "clip");
+    }
+    return object;
+}
+
+static json_t *protocol_json(const struct tremolo_study_terms *terms)
+{
+    bool iterative = terms->protocol == TREMOLO_STUDY_ITERATIVE, modulated = terms->vectors > 0;
+    if (terms->release == TREMOLO_RELEASE_BALLOT) {
+        return json_pack("{s:s, s:s}", "kind", study_protocols[terms->protocol], "release",
+                         study_releases[terms->release]);
+    }
+    json_t *close =
+        iterative ? json_pack("{s:o*, s:o*}", "reports",
+                              whole_if(terms->close_reports > 0, terms->close_reports), "seconds",
+                              whole_if(terms->close_seconds > 0, terms->close_seconds))
+                  : NULL;
+    return json_pack(
+        "{s:s, s:s, s:I, s:f, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "kind",
+        study_protocols[terms->protocol], "calibration",
+        tremolo_calibration_names[terms->calibration], "vectors", (json_int_t)terms->vectors,
+        "alpha", terms->alpha, "lambda", real_if(modulated, terms->lambda), "omega",
+        real_if(modulated, terms->omega), "rounds", whole_if(iterative, terms->rounds), "radius",
+        real_if(iterative, terms->radius), "step", real_if(iterative, terms->step), "close", close);
+}
+
+static json_t *date_unless(int64_t seconds, int64_t none)
+{
+    char date[TREMOLO_STUDY_DATE_BYTES];
+    tremolo_study_date_text(date, seconds);
+    return seconds != none ? json_string(date) : NULL;
+}
+
+static json_t *limits_json(const struct tremolo_study_terms *terms)
+{
+    return json_pack(
+        "{s:I, s:I, s:s, s:o*, s:o*}", "devices", (json_int_t)terms->devices, "samples",
+        (json_int_t)terms->samples, "enrolment", study_enrolments[terms->enrolment], "opens",
+        date_unless(terms->opens, INT64_MIN), "closes", date_unless(terms->closes, INT64_MAX));
+}
+
+/* As written, without comments. */
+static json_t *terms_json(const json_t *written)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(written); i++) {
+        json_t *term = json_deep_copy(json_array_get(written, i));
+        (void)json_object_del(term, "comment");
+        (void)json_array_append_new(list, term);
+    }
+    return list;
+}
+
+/* NULL without memory; packing consumes and frees what it was given then. */
+static json_t *study_json(const struct tremolo_study_file *file)
+{
+    const struct tremolo_study_terms *terms = &file->terms;
+    const json_t *written = json_object_get(file->root, "terms");
+    json_t *mechanism =
+        study_integers_json(json_object(), &file->device, study_integers_of(terms->release));
+    return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "tremolo",
+                     STUDY_VERSION, "title", terms->title, "purpose", terms->purpose, "features",
+                     features_json(file), "response", response_json(file), "privacy",
+                     privacy_json(terms), "protocol", protocol_json(terms), "limits",
+                     limits_json(terms), "mechanism", mechanism, "terms",
+                     written != NULL ? terms_json(written) : NULL);
+}
+
+/* A piece lost to a failed allocation must not become another study: what was
+ * dumped has to give the same id when it is read. */
+static bool reads_back(const char *json, const struct tremolo_study_file *file)
+{
+    struct tremolo_study_file *again = NULL;
+    bool same = tremolo_study_file_parse(&again, NULL, json, strlen(json)) == TREMOLO_OK &&
+                memcmp(again->device.id, file->device.id, TREMOLO_STUDY_ID_BYTES) == 0;
+    tremolo_study_file_free(again);
+    return same;
+}
+
+enum tremolo_status tremolo_study_file_json(char **json, const struct tremolo_study_file *file)
+{
+    if (json == NULL || file == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    json_t *object = study_json(file);
+    char *text = object != NULL ? json_dumps(object, JSON_LATCH_EXACT) : NULL;
+    json_decref(object);
+    if (text == NULL || !reads_back(text, file)) {
+        free(text);
+        return TREMOLO_NO_MEMORY;
+    }
+    *json = text;
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- starters */
 
 enum { STARTER_FLAGS = JSON_INDENT(2) | JSON_REAL_PRECISION(12) };
 

@@ -1,22 +1,220 @@
-/* file_sections.c -- the sections of a study file, one function each.
+/* parse.c -- a study file from its first byte to a checked study.
  *
- * Every function reads all it can, notes what is wrong and leaves defaults
- * where nothing is written; whether the file is a study is decided at the
+ * What comes from outside is bounded before it is parsed: the text's length,
+ * then its depth by a scan that allocates nothing, then the number of features
+ * by the tree.
+ *
+ * A reader never stops at the first problem: each call notes its own, leaves the default and returns, so
+ * that the author of the file sees everything at once. Whether the file is a study is decided at the
  * end, by the number of problems. */
-#include "study_file.h"
-
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_text.h"
+#include "study_file.h"
 
-const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
-const char *const study_protects[] = {"features", "all", NULL};
-const char *const study_sent[] = {"public", "private", NULL};
-const char *const study_protocols[] = {"one-shot", "iterative", NULL};
-const char *const study_releases[] = {"sample", "ballot", NULL};
-const char *const study_enrolments[] = {"open", "keys", NULL};
+/* ---------------------------------------------------------------- members */
+
+struct study_place study_enter(struct study_reader *reader, const char *key)
+{
+    struct study_place before = reader->at;
+    size_t length = before.path_length;
+    int written = snprintf(reader->path + length, sizeof reader->path - length, "%s%s",
+                           length > 0 && *key != '\0' ? "." : "", key);
+    size_t grown = length + (written > 0 ? (size_t)written : 0);
+    /* Paths that do not fit are cut; the reason still stands beside them. */
+    reader->at.path_length = grown < sizeof reader->path ? grown : sizeof reader->path - 1;
+    reader->at.value = json_object_get(before.value, key);
+    return before;
+}
+
+struct study_place study_enter_element(struct study_reader *reader, const char *key, size_t index)
+{
+    char element[64];
+    (void)snprintf(element, sizeof element, "%s[%zu]", key, index);
+    struct study_place before = study_enter(reader, element);
+    reader->at.value = json_array_get(json_object_get(before.value, key), index);
+    return before;
+}
+
+void study_leave(struct study_reader *reader, struct study_place before)
+{
+    reader->at = before;
+    reader->path[before.path_length] = '\0';
+}
+
+bool study_problem(struct study_reader *reader, const char *key, const char *format, ...)
+{
+    struct tremolo_study_problems *problems = reader->problems;
+    problems->count++;
+    if (problems->stored == TREMOLO_STUDY_MAX_PROBLEMS) {
+        return false;
+    }
+    struct tremolo_study_problem *problem = &problems->item[problems->stored++];
+    struct study_place before = study_enter(reader, key);
+    (void)snprintf(problem->path, sizeof problem->path, "%s", reader->path);
+    study_leave(reader, before);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem->reason, sizeof problem->reason, format, arguments);
+    va_end(arguments);
+    /* Keys and values come from outside. */
+    (void)tremolo_text_clean(problem->path);
+    (void)tremolo_text_clean(problem->reason);
+    return false;
+}
+
+static const json_t *member(struct study_reader *reader, const char *key, enum study_need need)
+{
+    const json_t *found = json_object_get(reader->at.value, key);
+    if (found == NULL && need == STUDY_REQUIRED) {
+        study_problem(reader, key, "is required");
+    }
+    return found;
+}
+
+bool study_number(struct study_reader *reader, double *value, const char *key, enum study_need need,
+                  const struct study_interval *interval)
+{
+    const json_t *found = member(reader, key, need);
+    if (found == NULL) {
+        return need == STUDY_OPTIONAL;
+    }
+    if (!json_is_number(found)) {
+        return study_problem(reader, key, "must be a number");
+    }
+    double number = json_number_value(found) + 0.0; /* minus zero becomes zero */
+    bool low = interval->low_open ? number > interval->low : number >= interval->low;
+    bool high = interval->high_open ? number < interval->high : number <= interval->high;
+    if (!low || !high) {
+        return study_problem(reader, key, "must be %s %g and %s %g, but is %g",
+                             interval->low_open ? "above" : "at least", interval->low,
+                             interval->high_open ? "below" : "at most", interval->high, number);
+    }
+    *value = number;
+    return true;
+}
+
+bool study_whole(struct study_reader *reader, uint64_t *value, const char *key,
+                 enum study_need need, uint64_t low, uint64_t high)
+{
+    const json_t *found = member(reader, key, need);
+    if (found == NULL) {
+        return need == STUDY_OPTIONAL;
+    }
+    /* 2e6 is as whole as 2000000. No limit here is near 2^53. */
+    double number = json_is_number(found) ? json_number_value(found) : -1.0;
+    if (number != floor(number) || !(number >= (double)low && number <= (double)high)) {
+        return study_problem(reader, key, "must be a whole number from %llu to %llu",
+                             (unsigned long long)low, (unsigned long long)high);
+    }
+    *value = (uint64_t)number;
+    return true;
+}
+
+bool study_text(struct study_reader *reader, const char **value, const char *key,
+                enum study_need need, size_t low, size_t high)
+{
+    const json_t *found = member(reader, key, need);
+    if (found == NULL) {
+        return need == STUDY_OPTIONAL;
+    }
+    if (!json_is_string(found)) {
+        return study_problem(reader, key, "must be text");
+    }
+    size_t length = json_string_length(found);
+    if (length < low || length > high) {
+        return study_problem(reader, key, "must have %zu to %zu bytes, but has %zu", low, high,
+                             length);
+    }
+    if (!tremolo_text_is_plain(json_string_value(found))) {
+        return study_problem(reader, key,
+                             "must not hold control characters, nor such that turn the "
+                             "direction of writing");
+    }
+    *value = json_string_value(found);
+    return true;
+}
+
+bool study_find(unsigned *place, const char *const *words, const char *word)
+{
+    for (unsigned i = 0; word != NULL && words[i] != NULL; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool study_choice(struct study_reader *reader, unsigned *value, const char *key,
+                  enum study_need need, const char *const *choices)
+{
+    const json_t *found = member(reader, key, need);
+    if (found == NULL) {
+        return need == STUDY_OPTIONAL;
+    }
+    if (study_find(value, choices, json_string_value(found))) {
+        return true;
+    }
+    return choices[2] == NULL
+               ? study_problem(reader, key, "must be \"%s\" or \"%s\"", choices[0], choices[1])
+               : study_problem(reader, key, "must be \"%s\", \"%s\" or \"%s\"", choices[0],
+                               choices[1], choices[2]);
+}
+
+bool study_date(struct study_reader *reader, int64_t *value, const char *key)
+{
+    const json_t *found = json_object_get(reader->at.value, key);
+    if (found == NULL) {
+        return true;
+    }
+    const char *text = json_string_value(found);
+    if (text == NULL || !tremolo_study_date_read(value, text)) {
+        return study_problem(reader, key,
+                             "must be a date from 1970 to 9999 as \"2026-11-15\" or "
+                             "\"2026-11-15T08:00:00Z\"");
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- objects */
+
+void study_only_keys(struct study_reader *reader, const char *const *keys)
+{
+    /* jansson's iterator wants a mutable object, though it changes nothing. */
+    json_t *object = (json_t *)(uintptr_t)reader->at.value;
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *key = json_object_iter_key(at);
+        unsigned place;
+        if (strcmp(key, "comment") == 0) {
+            if (!json_is_string(json_object_iter_value(at))) {
+                study_problem(reader, key, "must be text");
+            }
+        } else if (!study_find(&place, keys, key)) {
+            study_problem(reader, key, "is not a key of a study");
+        }
+    }
+}
+
+bool study_open(struct study_reader *reader, struct study_place *before, const char *key,
+                enum study_need need, const char *const *keys)
+{
+    const json_t *found = member(reader, key, need);
+    if (found != NULL && !json_is_object(found)) {
+        return study_problem(reader, key, "must be an object");
+    }
+    if (found == NULL) {
+        return false;
+    }
+    *before = study_enter(reader, key);
+    study_only_keys(reader, keys);
+    return true;
+}
+
+/* ---------------------------------------------------------------- sections */
 
 /* Wide enough for every unit, narrow enough that no width overflows. */
 static const struct study_interval any_bound = {-1e100, 1e100, false, false};
@@ -185,98 +383,6 @@ static unsigned read_response(struct study_reader *reader, struct tremolo_study_
         study_leave(reader, before);
     }
     return sent;
-}
-
-/* ---------------------------------------------------------------- coordinates */
-
-void study_set_coordinate(struct tremolo_study_file *file, size_t index,
-                          const struct tremolo_study_feature *feature, const char *level,
-                          double low, double high)
-{
-    bool yes_no = feature != NULL && feature->kind == TREMOLO_STUDY_YES_NO;
-    const char *from = level != NULL ? feature->levels[0] : NULL;
-    file->coordinates[index] =
-        (struct tremolo_study_coordinate){.name = file->names[index],
-                                          .unit = feature != NULL ? feature->unit : "",
-                                          .from = yes_no ? "no" : from,
-                                          .to = yes_no ? "yes" : level,
-                                          .low = low,
-                                          .high = high,
-                                          .written = {low, high}};
-}
-
-static void add_coordinate(struct tremolo_study_file *file, size_t index,
-                           const struct tremolo_study_feature *feature, const char *level)
-{
-    (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
-                   level != NULL ? "=" : "", level != NULL ? level : "");
-    study_set_coordinate(file, index, feature, level, feature->low, feature->high);
-}
-
-static bool expand_features(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    size_t d = 0;
-    for (size_t i = 0; i < file->feature_count; i++) {
-        struct tremolo_study_feature *feature = &file->features[i].shown;
-        if (d + feature->width > TREMOLO_MAX_DIMENSION) {
-            study_problem(reader, "features", "make more than %d coordinates",
-                          TREMOLO_MAX_DIMENSION);
-            return false;
-        }
-        feature->first = d;
-        for (size_t j = 0; j < feature->width; j++) {
-            add_coordinate(file, d++, feature,
-                           feature->level_count > 0 ? feature->levels[j + 1] : NULL);
-        }
-    }
-    file->dimension = d;
-    return true;
-}
-
-/* Expand features or terms into coordinates; the response is coordinate d. */
-static bool expand(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    if (!expand_features(reader, file) ||
-        (reader->problems->count == 0 && !study_expand_terms(reader, file))) {
-        return false;
-    }
-    if (file->terms.release == TREMOLO_RELEASE_BALLOT && reader->problems->count == 0) {
-        study_centre(file);
-    }
-    struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
-    response->first = file->dimension;
-    add_coordinate(file, file->dimension, response, NULL);
-    return true;
-}
-
-/* A name stands for one thing only: features, the response, what categories expand to, and what is
- * computed. */
-static void check_names(struct study_reader *reader, const struct tremolo_study_file *file)
-{
-    for (size_t i = 1; i <= file->feature_count; i++) {
-        const char *name = file->features[i].shown.name;
-        size_t j = 0;
-        while (j < i && strcmp(name, file->features[j].shown.name) != 0) {
-            j++;
-        }
-        if (j < i && *name != '\0') {
-            struct study_place before = i < file->feature_count
-                                            ? study_enter_element(reader, "features", i)
-                                            : study_enter(reader, "response");
-            study_problem(reader, "name", "is also the name of features[%zu]", j);
-            study_leave(reader, before);
-        }
-    }
-    for (size_t i = 1; i <= file->dimension; i++) {
-        size_t j = 0;
-        while (j < i && strcmp(file->names[i], file->names[j]) != 0) {
-            j++;
-        }
-        bool made = strchr(file->names[i], '=') != NULL || tremolo_inputs_derive(file->inputs);
-        if (j < i && made && file->names[i][0] != '\0') {
-            study_problem(reader, "features", "give two coordinates the name %s", file->names[i]);
-        }
-    }
 }
 
 /* ---------------------------------------------------------------- privacy */
@@ -547,7 +653,7 @@ static void read_head(struct study_reader *reader, struct tremolo_study_file *fi
                      TREMOLO_STUDY_MAX_PURPOSE);
 }
 
-void study_read_sections(struct study_reader *reader, struct tremolo_study_file *file)
+static void read_sections(struct study_reader *reader, struct tremolo_study_file *file)
 {
     reader->at.value = file->root;
     read_head(reader, file);
@@ -562,14 +668,217 @@ void study_read_sections(struct study_reader *reader, struct tremolo_study_file 
         study_leave(reader, before);
     }
     unsigned sent = read_response(reader, file);
-    if (!expand(reader, file) || file->dimension == 0) {
+    if (!study_expand(reader, file) || file->dimension == 0) {
         /* What follows is read for its own problems only: no limit that depends on
          * the features shall be one. */
         file->dimension = TREMOLO_MAX_DIMENSION;
     }
-    check_names(reader, file);
+    study_check_names(reader, file);
     file->terms.delta = 1e-5;
     read_privacy(reader, file, sent);
     read_protocol(reader, file);
     read_limits(reader, file);
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* The depth of brackets outside strings. Wrong JSON may fool it, and is then
+ * refused by the parser. */
+static bool is_too_deep(const char *json, size_t length)
+{
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < length; i++) {
+        char c = json[i];
+        if (in_string && c == '\\') {
+            i++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
+            depth++;
+        } else if (!in_string && (c == '}' || c == ']') && depth > 0) {
+            depth--;
+        }
+        if (depth > TREMOLO_STUDY_MAX_DEPTH) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* jansson's lexer goes on when its token cannot grow for want of memory, and a
+ * number that lost digits is another study. A second reading has to agree. */
+static json_t *load_twice(json_error_t *error, bool *no_memory, const char *json, size_t length)
+{
+    json_t *first = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
+    json_t *second = json_loadb(json, length, JSON_REJECT_DUPLICATES, error);
+    if (first == NULL && second == NULL) { /* twice the same mistake, unless it says otherwise */
+        *no_memory = json_error_code(error) == json_error_out_of_memory;
+        return NULL;
+    }
+    if (json_equal(first, second) != 1) {
+        *no_memory = true;
+        json_decref(first);
+        first = NULL;
+    }
+    json_decref(second);
+    return first;
+}
+
+static json_t *load(struct study_reader *reader, const char *json, size_t length)
+{
+    json_error_t error;
+    if (length > TREMOLO_STUDY_MAX_BYTES) {
+        study_problem(reader, "", "has more than %d bytes", TREMOLO_STUDY_MAX_BYTES);
+        return NULL;
+    }
+    if (is_too_deep(json, length)) {
+        study_problem(reader, "", "is nested more than %d levels deep", TREMOLO_STUDY_MAX_DEPTH);
+        return NULL;
+    }
+    json_t *root = load_twice(&error, &reader->no_memory, json, length);
+    if (reader->no_memory) {
+        return NULL;
+    }
+    if (root == NULL) {
+        study_problem(reader, "", "line %d, column %d: %s", error.line, error.column, error.text);
+    } else if (!json_is_object(root)) {
+        study_problem(reader, "", "must be a JSON object");
+        json_decref(root);
+        root = NULL;
+    }
+    return root;
+}
+
+/* Everything but the tree, which the file takes over. */
+static struct tremolo_study_file *new_file(json_t *root)
+{
+    struct tremolo_study_file *file = calloc(1, sizeof *file);
+    size_t listed = json_array_size(json_object_get(root, "features")); /* 0 of no list */
+    size_t count = listed <= TREMOLO_MAX_DIMENSION ? listed : 0;
+    struct study_feature *features = calloc(count + 1, sizeof *features);
+    if (file == NULL || features == NULL) {
+        free(file);
+        free(features);
+        return NULL;
+    }
+    file->root = root;
+    file->feature_count = count;
+    file->features = features;
+    return file;
+}
+
+enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
+                                             struct tremolo_study_problems *problems,
+                                             const char *json, size_t length)
+{
+    struct tremolo_study_problems own;
+    struct study_reader reader = {.problems = problems};
+    if (problems == NULL) {
+        reader.problems = &own;
+    }
+    reader.problems->count = 0;
+    reader.problems->stored = 0;
+    if (file == NULL || json == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    json_t *root = load(&reader, json, length);
+    if (root == NULL) {
+        return reader.no_memory ? TREMOLO_NO_MEMORY : TREMOLO_BAD_STUDY;
+    }
+    struct tremolo_study_file *made = new_file(root);
+    if (made == NULL) {
+        json_decref(root);
+        return TREMOLO_NO_MEMORY;
+    }
+    read_sections(&reader, made);
+    study_read_mechanism(&reader, made);
+    enum tremolo_status status = reader.no_memory              ? TREMOLO_NO_MEMORY
+                                 : reader.problems->count == 0 ? study_identify(made)
+                                                               : TREMOLO_BAD_STUDY;
+    if (status == TREMOLO_OK) {
+        *file = made;
+    } else {
+        tremolo_study_file_free(made);
+    }
+    return status;
+}
+
+void tremolo_study_file_free(struct tremolo_study_file *file)
+{
+    if (file != NULL) {
+        json_decref(file->root);
+        free(file->features);
+        free(file->canonical);
+        tremolo_inputs_free(file->inputs);
+        free(file);
+    }
+}
+/* ---------------------------------------------------------------- what was read */
+
+const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file)
+{
+    return &file->terms;
+}
+
+size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file)
+{
+    return file->feature_count;
+}
+
+const struct tremolo_study_feature *
+tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index)
+{
+    return index < file->feature_count ? &file->features[index].shown : NULL;
+}
+
+const struct tremolo_study_feature *
+tremolo_study_file_response(const struct tremolo_study_file *file)
+{
+    return &file->features[file->feature_count].shown;
+}
+
+size_t tremolo_study_file_dimension(const struct tremolo_study_file *file)
+{
+    return file->dimension;
+}
+
+const struct tremolo_study_coordinate *
+tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index)
+{
+    return index <= file->dimension ? &file->coordinates[index] : NULL;
+}
+
+struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
+                                                         size_t index)
+{
+    struct tremolo_study_coordinate reach = file->coordinates[index];
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT && index < file->dimension) {
+        double middle = reach.low / 2 + reach.high / 2;
+        double half = reach.high / 2 - reach.low / 2;
+        reach.low = middle - TREMOLO_STUDY_REACH * half;
+        reach.high = middle + TREMOLO_STUDY_REACH * half;
+    }
+    return reach;
+}
+
+const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file)
+{
+    return &file->device;
+}
+
+const uint8_t *tremolo_study_file_id(const struct tremolo_study_file *file)
+{
+    return file->device.id;
+}
+
+size_t tremolo_study_file_canonical(const uint8_t **bytes, const struct tremolo_study_file *file)
+{
+    *bytes = file->canonical;
+    return file->canonical_length;
+}
+
+const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file)
+{
+    return file->inputs;
 }

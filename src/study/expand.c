@@ -1,14 +1,38 @@
-/* file_terms.c -- the terms of a study: features that devices compute from their raw sample.
+/* expand.c -- the coordinates of a study: what a device releases, from features and terms.
  *
  * Without "terms" every feature is a coordinate, and a category one for each level but the first.
  * With them "features" is what a device asks for, and the coordinates are the terms'. A value as
  * it is keeps its feature's bounds; everything that is computed has public bounds of its own. */
-#include "study_file.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "study_file.h"
+
+static void set_coordinate(struct tremolo_study_file *file, size_t index,
+                           const struct tremolo_study_feature *feature, const char *level,
+                           double low, double high)
+{
+    bool yes_no = feature != NULL && feature->kind == TREMOLO_STUDY_YES_NO;
+    const char *from = level != NULL ? feature->levels[0] : NULL;
+    file->coordinates[index] =
+        (struct tremolo_study_coordinate){.name = file->names[index],
+                                          .unit = feature != NULL ? feature->unit : "",
+                                          .from = yes_no ? "no" : from,
+                                          .to = yes_no ? "yes" : level,
+                                          .low = low,
+                                          .high = high,
+                                          .written = {low, high}};
+}
+
+static void add_plain_coordinate(struct tremolo_study_file *file, size_t index,
+                                 const struct tremolo_study_feature *feature, const char *level)
+{
+    (void)snprintf(file->names[index], sizeof file->names[index], "%s%s%s", feature->name,
+                   level != NULL ? "=" : "", level != NULL ? level : "");
+    set_coordinate(file, index, feature, level, feature->low, feature->high);
+}
 
 /* Whether the formula's reader did it; else its sentence is a problem, or memory was. */
 static bool is_done(struct study_reader *reader, const char *key, enum tremolo_status status,
@@ -134,8 +158,8 @@ static void add_coordinate(struct study_reader *reader, struct tremolo_study_fil
         study_problem(reader, "terms", "make a name of more than %zu bytes: %.60s...",
                       sizeof file->names[i] - 2, file->names[i]);
     }
-    study_set_coordinate(file, i, plain ? feature : NULL, level > 0 ? feature->levels[level] : NULL,
-                         term->low, term->high);
+    set_coordinate(file, i, plain ? feature : NULL, level > 0 ? feature->levels[level] : NULL,
+                   term->low, term->high);
 }
 
 /* What nobody uses must not be asked for. */
@@ -200,7 +224,7 @@ static char *sum_of(struct study_reader *reader, struct written *terms, size_t c
     return text;
 }
 
-bool study_expand_terms(struct study_reader *reader, struct tremolo_study_file *file)
+static bool expand_terms(struct study_reader *reader, struct tremolo_study_file *file)
 {
     const json_t *list = json_object_get(file->root, "terms");
     size_t count = json_array_size(list);
@@ -243,7 +267,7 @@ static double typical_of(const struct tremolo_study_file *file,
     return share;
 }
 
-void study_centre(struct tremolo_study_file *file)
+static void centre(struct tremolo_study_file *file)
 {
     for (size_t i = 0; i < file->dimension; i++) {
         struct tremolo_study_coordinate *at = &file->coordinates[i];
@@ -256,7 +280,70 @@ void study_centre(struct tremolo_study_file *file)
     }
 }
 
-const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file)
+/* ---------------------------------------------------------------- all */
+
+static bool expand_features(struct study_reader *reader, struct tremolo_study_file *file)
 {
-    return file->inputs;
+    size_t d = 0;
+    for (size_t i = 0; i < file->feature_count; i++) {
+        struct tremolo_study_feature *feature = &file->features[i].shown;
+        if (d + feature->width > TREMOLO_MAX_DIMENSION) {
+            study_problem(reader, "features", "make more than %d coordinates",
+                          TREMOLO_MAX_DIMENSION);
+            return false;
+        }
+        feature->first = d;
+        for (size_t j = 0; j < feature->width; j++) {
+            add_plain_coordinate(file, d++, feature,
+                                 feature->level_count > 0 ? feature->levels[j + 1] : NULL);
+        }
+    }
+    file->dimension = d;
+    return true;
+}
+
+/* Expand features or terms into coordinates; the response is coordinate d. */
+bool study_expand(struct study_reader *reader, struct tremolo_study_file *file)
+{
+    if (!expand_features(reader, file) ||
+        (reader->problems->count == 0 && !expand_terms(reader, file))) {
+        return false;
+    }
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT && reader->problems->count == 0) {
+        centre(file);
+    }
+    struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
+    response->first = file->dimension;
+    add_plain_coordinate(file, file->dimension, response, NULL);
+    return true;
+}
+
+/* A name stands for one thing only: features, the response, what categories expand to, and what is
+ * computed. */
+void study_check_names(struct study_reader *reader, const struct tremolo_study_file *file)
+{
+    for (size_t i = 1; i <= file->feature_count; i++) {
+        const char *name = file->features[i].shown.name;
+        size_t j = 0;
+        while (j < i && strcmp(name, file->features[j].shown.name) != 0) {
+            j++;
+        }
+        if (j < i && *name != '\0') {
+            struct study_place before = i < file->feature_count
+                                            ? study_enter_element(reader, "features", i)
+                                            : study_enter(reader, "response");
+            study_problem(reader, "name", "is also the name of features[%zu]", j);
+            study_leave(reader, before);
+        }
+    }
+    for (size_t i = 1; i <= file->dimension; i++) {
+        size_t j = 0;
+        while (j < i && strcmp(file->names[i], file->names[j]) != 0) {
+            j++;
+        }
+        bool made = strchr(file->names[i], '=') != NULL || tremolo_inputs_derive(file->inputs);
+        if (j < i && made && file->names[i][0] != '\0') {
+            study_problem(reader, "features", "give two coordinates the name %s", file->names[i]);
+        }
+    }
 }

@@ -1,194 +1,10 @@
-/* file_guarantee.c -- from a study's terms to integers, and from integers to
- * what they promise.
- *
- * Integers that a file brings along are believed in nothing: they must fit
- * together, stand for the terms beside them, and cost no more than the file
- * says, all by our own computation. */
-#include "study_file.h"
-
+/* guarantee.c -- what a study's integers promise: in numbers, in words, as JSON. */
 #include <math.h>
 #include <stdio.h>
 
-#include "study_integers.h"
-#include "tremolo_mechanism.h"
+#include "document.h"
+#include "study_file.h"
 #include "tremolo_privacy.h"
-
-/* What rounding in the accountant may add to an epsilon. */
-static const double epsilon_slack = 1e-9;
-
-static void set_bounds(struct tremolo_study_file *file)
-{
-    struct tremolo_bounds raw = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
-    struct tremolo_bounds typical = {-TREMOLO_STUDY_RAW_TYPICAL, TREMOLO_STUDY_RAW_TYPICAL};
-    for (size_t i = 0; i < TREMOLO_MAX_DIMENSION; i++) {
-        file->bounds[i] = file->terms.release == TREMOLO_RELEASE_BALLOT ? typical : raw;
-    }
-    file->device.bounds = file->bounds;
-    file->device.response_bounds = raw;
-}
-
-/* ---------------------------------------------------------------- computed */
-
-static struct tremolo_mechanism_request request_of(const struct tremolo_study_file *file)
-{
-    const struct tremolo_study_terms *terms = &file->terms;
-    struct tremolo_mechanism_request request = TREMOLO_MECHANISM_DEFAULTS;
-    request.dimension = file->dimension;
-    request.response_private = terms->response_private;
-    request.bound = 1;
-    request.radius = terms->clip;
-    request.neighbours = terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
-    request.distance = terms->distance;
-    request.epsilon = terms->epsilon;
-    request.delta = terms->delta;
-    request.rounds = (uint16_t)(terms->rounds * terms->samples);
-    request.calibration = terms->calibration;
-    request.alpha = terms->alpha;
-    request.lambda = terms->lambda;
-    request.omega = terms->omega;
-    request.vectors = terms->vectors;
-    return request;
-}
-
-static const char *path_of(enum tremolo_status status)
-{
-    switch (status) {
-    case TREMOLO_BAD_NEIGHBOURS: return "privacy.neighbours.distance";
-    case TREMOLO_BAD_ALPHA: return "protocol.alpha";
-    case TREMOLO_BAD_LAMBDA: return "protocol.lambda";
-    case TREMOLO_BAD_OMEGA: return "protocol.omega";
-    case TREMOLO_BAD_VECTORS: return "protocol.vectors";
-    case TREMOLO_INVALID_CALIBRATION: return "protocol.calibration";
-    default: return "privacy";
-    }
-}
-
-static void compute(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    const struct tremolo_study_terms *terms = &file->terms;
-    struct tremolo_mechanism_request request = request_of(file);
-    struct tremolo_mechanism_scales scales;
-    bool ballot = terms->release == TREMOLO_RELEASE_BALLOT;
-    enum tremolo_status status =
-        ballot ? tremolo_mechanism_ballot(&file->device, file->dimension, terms->response_private,
-                                          terms->epsilon / terms->samples)
-               : tremolo_mechanism_fill(&file->device, &scales, &request);
-    if (status != TREMOLO_OK && ballot) {
-        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
-                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    } else if (status != TREMOLO_OK) {
-        study_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
-    }
-}
-
-/* ---------------------------------------------------------------- brought along */
-
-static void read_integers(struct study_reader *reader, struct tremolo_study *device)
-{
-    const struct study_integer *list =
-        study_integers_of((enum tremolo_release_kind)device->release);
-    for (size_t i = 0; list[i].name != NULL; i++) {
-        uint64_t value = 0;
-        (void)study_whole(reader, &value, list[i].name, STUDY_REQUIRED, 0, list[i].max);
-        study_integer_set(device, &list[i], value);
-    }
-}
-
-/* The integers are those of the terms beside them. Only the distance matters
- * for the promise: it must not be shorter than the words say. */
-static void compare_with_terms(struct study_reader *reader, const struct tremolo_study_file *file)
-{
-    const struct tremolo_study *device = &file->device;
-    const struct tremolo_study_terms *terms = &file->terms;
-    double unit = device->unit;
-    double turn = 6.283185307179586;
-    double root = sqrt(fmax(1, terms->vectors));
-    const struct {
-        const char *key;
-        uint32_t integer;
-        double term;
-        const char *reason;
-    } pairs[] = {
-        {"keep", device->keep, (1 - terms->alpha) * TREMOLO_KEEP_ONE, "is not 1 - protocol.alpha"},
-        {"clip", device->clip, terms->clip * unit, "is not privacy.clip"},
-        {"amplitude", device->amplitude, terms->lambda / root * unit, "is not protocol.lambda"},
-        {"frequency", device->frequency, terms->omega / turn * 0x1p40 / fmax(1, unit),
-         "is not protocol.omega"},
-    };
-    if ((terms->distance == 0) != (device->distance == 0) ||
-        device->distance < terms->distance * unit * (1 - epsilon_slack)) {
-        study_problem(reader, "distance", "is shorter than privacy.neighbours says");
-    }
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        /* Within one step, or within a hundredth where steps are small. */
-        double term = pairs[i].term;
-        if (!(fabs(pairs[i].integer - term) <= fmax(1.0, term / 100))) {
-            study_problem(reader, pairs[i].key, "%s", pairs[i].reason);
-        }
-    }
-}
-
-static void check_cost(struct study_reader *reader, const struct tremolo_study_file *file)
-{
-    struct tremolo_study_guarantee guarantee;
-    enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
-    if (status != TREMOLO_OK) {
-        study_problem(reader, "", "%s", tremolo_status_sentence(status));
-    } else if (guarantee.epsilon > file->terms.epsilon * (1 + epsilon_slack)) {
-        study_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
-                      tremolo_digits_up(guarantee.epsilon, 6));
-    }
-}
-
-static void bring_along(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    struct tremolo_study *device = &file->device;
-    const struct tremolo_study_terms *terms = &file->terms;
-    device->release = (uint8_t)terms->release;
-    read_integers(reader, device);
-    device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
-    device->dimension = (uint16_t)file->dimension;
-    device->vectors = (uint16_t)terms->vectors;
-    device->rounds = (uint16_t)terms->rounds;
-    device->samples = (uint16_t)terms->samples;
-    if (reader->problems->count > 0) {
-        return;
-    }
-    enum tremolo_status status = tremolo_study_check(device);
-    unsigned weight = device->response * TREMOLO_BALLOT_WEIGHT(device->constant);
-    if (status == TREMOLO_BAD_BALLOT && device->response_weight != weight) {
-        study_problem(reader, "response_weight", "is %u, where ballots of this version have %u",
-                      (unsigned)device->response_weight, weight);
-    } else if (status != TREMOLO_OK) {
-        study_problem(reader, "", "%s", tremolo_status_sentence(status));
-    }
-    if (status != TREMOLO_OK) {
-        return;
-    }
-    if (terms->release == TREMOLO_RELEASE_SAMPLE) {
-        compare_with_terms(reader, file);
-    }
-    check_cost(reader, file);
-}
-
-void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    const struct study_integer *list = study_integers_of(file->terms.release);
-    const char *keys[16] = {NULL};
-    struct study_place before;
-    for (size_t i = 0; list[i].name != NULL; i++) {
-        keys[i] = list[i].name;
-    }
-    set_bounds(file);
-    if (study_open(reader, &before, "mechanism", STUDY_OPTIONAL, keys)) {
-        bring_along(reader, file);
-        study_leave(reader, before);
-    } else if (reader->problems->count == 0) {
-        compute(reader, file);
-        file->device.rounds = (uint16_t)file->terms.rounds;
-        file->device.samples = (uint16_t)file->terms.samples;
-    }
-}
 
 /* ---------------------------------------------------------------- promises */
 
@@ -476,4 +292,144 @@ enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double 
         *epsilon = found.upper;
     }
     return status;
+}
+
+/* ---------------------------------------------------------------- as JSON */
+
+static json_t *difference_json(const struct tremolo_difference *row)
+{
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", row->name, "words", row->words,
+                     "distance", json_latch_number(row->distance), "mu", json_latch_number(row->mu),
+                     "epsilon", json_latch_number(row->epsilon), "attacker_right",
+                     json_latch_number(row->attacker_right));
+}
+
+json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < explanation->difference_count; i++) {
+        json_latch_append(&rows, difference_json(&explanation->differences[i]));
+    }
+    return json_pack("{s:s, s:s, s:o}", "reviewer", explanation->reviewer, "participant",
+                     explanation->participant, "differences", rows);
+}
+
+/* Of a pure epsilon, who guesses right so often at even odds: neither a likelihood ratio
+ * above e^epsilon nor a distance above 2 right - 1. */
+static double caught_of_ballots(double epsilon, double right, double share)
+{
+    double most = exp(epsilon) * (1 + 0x1p-50);
+    return fmin(fmin(1, most * share), fmin(share + 2 * right - 1, 1 - (1 - share) / most));
+}
+
+/* What the best attacker catches at some shares of false alarms, rounded up. */
+static json_t *tradeoff_json(double mu, double epsilon, double right, bool ballots)
+{
+    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
+    json_t *points = json_array();
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        struct tremolo_certified missed;
+        double caught = NAN;
+        if (ballots) {
+            caught = caught_of_ballots(epsilon, right, shares[i]);
+        } else if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
+            caught = 1 - missed.lower;
+        }
+        if (isfinite(caught)) {
+            json_latch_append(&points,
+                              json_pack("{s:f, s:f}", "false_alarms", shares[i], "caught", caught));
+        }
+    }
+    return points;
+}
+
+/* How often the best guess between neighbours is right. Where mu says nothing of it the row
+ * for any two samples does, which is the last. */
+static double attacker_right(double mu, const struct tremolo_explanation *explanation)
+{
+    struct tremolo_certified accuracy;
+    if (tremolo_attack_accuracy(&accuracy, mu) == TREMOLO_OK) {
+        return fmin(accuracy.upper, 1);
+    }
+    size_t rows = explanation->difference_count;
+    return rows > 0 ? explanation->differences[rows - 1].attacker_right : NAN;
+}
+
+/* The promise for any two people; null where nobody knows how far apart they can be. */
+static json_t *any_two_json(const struct tremolo_explanation *explanation)
+{
+    const struct tremolo_difference *row = &explanation->differences[explanation->any_two];
+    return explanation->any_two < explanation->difference_count
+               ? json_pack("{s:o, s:o}", "epsilon", json_latch_number(row->epsilon),
+                           "attacker_right", json_latch_number(row->attacker_right))
+               : json_null();
+}
+
+/* A distance is written as it was asked for; 0: any two. */
+static json_t *guarantee_json(const struct tremolo_promise *promise, double epsilon,
+                              const struct tremolo_explanation *explanation)
+{
+    double mu = promise->mu, right = attacker_right(mu, explanation);
+    json_t *neighbours =
+        promise->distance > 0
+            ? json_sprintf("%s=%.15g", promise->standardised ? "deviations" : "distance",
+                           promise->distance)
+            : json_string("any");
+    json_t *facts = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon",
+        json_latch_number(epsilon), "delta", json_latch_number(promise->delta), "mu",
+        json_latch_number(mu), "rho", json_latch_number(nextafter(mu * mu / 2, INFINITY)),
+        "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
+        "releases", (json_int_t)promise->releases, "attacker_right", json_latch_number(right),
+        "any_two", any_two_json(explanation), "strength",
+        tremolo_strength_name(explanation->strength), "tradeoff",
+        tradeoff_json(mu, epsilon, right, promise->law.first > 0));
+    if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
+        json_decref(facts);
+        return NULL;
+    }
+    return facts;
+}
+
+json_t *guarantee_study_json(const struct tremolo_study_file *file)
+{
+    struct tremolo_study_guarantee promise;
+    struct tremolo_explanation explanation;
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    if (tremolo_study_file_guarantee(&promise, file, terms->delta) != TREMOLO_OK ||
+        tremolo_study_file_explain(&explanation, file, terms->delta) != TREMOLO_OK) {
+        return NULL;
+    }
+    const struct tremolo_study *device = tremolo_study_file_device(file);
+    const struct tremolo_promise stated = {.law = {device->rank_first, device->rank_top},
+                                           .distance = terms->distance,
+                                           .mu = promise.mu,
+                                           .delta = promise.delta,
+                                           .releases = promise.releases,
+                                           .response_private = terms->response_private};
+    return guarantee_json(&stated, promise.epsilon, &explanation);
+}
+
+json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon)
+{
+    struct tremolo_explanation explanation;
+    struct tremolo_promise stated = *promise;
+    if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
+        return NULL;
+    }
+    if (promise->law.first > 0) {
+        stated.mu = INFINITY; /* no mu describes ballots */
+    }
+    stated.distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
+    return guarantee_json(&stated, epsilon, &explanation);
+}
+
+char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file)
+{
+    return json_latch_exact(guarantee_study_json(file));
+}
+
+char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon)
+{
+    return json_latch_exact(guarantee_promise_json(promise, epsilon));
 }
