@@ -13,7 +13,7 @@ double member_number(const json_t *object, const char *key);
 /* The whole number; 0 when there is none. */
 long long member_integer(const json_t *object, const char *key);
 
-/* Put '?' in place of every character in the texts of a document that tremolo_text.h
+/* Put '?' in place of every character in the texts of a document that study_internal.h
  * lists, so that nobody can steer the terminal they are printed on. Without memory a text becomes
  * empty. */
 void members_clean(json_t *document);

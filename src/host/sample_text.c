@@ -22,7 +22,7 @@ static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 
 struct reading {
     const struct tremolo_study_file *file;
-    double values[TREMOLO_MAX_COORDINATES]; /* by feature, as tremolo_inputs.h has them */
+    double values[TREMOLO_MAX_COORDINATES]; /* by feature, as inputs.h has them */
     bool seen[TREMOLO_MAX_COORDINATES];     /* by feature; the response is the last */
     char *why;
     size_t why_bytes;

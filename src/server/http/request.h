@@ -130,7 +130,7 @@ void request_problem(struct request *request, unsigned status, const char *detai
 /* JSON that was made, or a problem when its making failed; the body is handed over. */
 void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
                          char *body);
-/* A document (json_latch.h), which is handed over. */
+/* A document (document.h), which is handed over. */
 struct json_t;
 void request_answer_json(struct request *request, unsigned status, struct json_t *document);
 
