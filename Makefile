@@ -46,6 +46,9 @@ USES_server     := device privacy study regression estimate web service
 USES_cli        := device privacy study regression estimate host lab web service server
 USES_audit      := device privacy study regression estimate host lab cli
 
+# Inside of the server each folder uses those before it; server.c uses all.
+FOLDER_ORDER := server=store,live,intake,http,cluster
+
 # Well-kept parts from Debian, each named by the module that needs it.
 PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
@@ -359,7 +362,7 @@ size: $(BUILD)/.setup-ports
 
 # ---------------------------------------------------------------- checks
 check-layers: $(LIBRARY_OBJECTS) $(CLI_OBJECTS) $(AUDIT_OBJECTS)
-	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),)))
+	@BUILD=$(BUILD) tools/check-layers $(foreach module,$(MODULES),$(module):$(subst $() ,$(),$(foreach used,$(USES_$(module)),$(used),))) $(FOLDER_ORDER)
 
 LINTED := $(sort $(wildcard $(addsuffix /*.[ch],src/* src/*/* examples bench tests/* tests/*/* ports ports/*)) \
             $(wildcard examples/phone/tremolo_phone.[ch]))

@@ -153,7 +153,7 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
     }
     server->connections =
         connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
-    server->sampler = sampler_start(server->writer);
+    server->sampler = sampler_start(&server->writer->studies);
     server->estimator = estimator_start(&server->stopping);
     server->sources = options->quota > 0 ? sources_new(options->quota) : NULL;
     server->source_header = options->source_header;
@@ -218,7 +218,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
         status = start_writer(made, options, words);
     }
     if (status == TREMOLO_OK) {
-        writer_set_log(made->writer, &made->log);
+        batcher_set_log(&made->writer->batcher, &made->log);
         status = start_listening(made, options, words);
     }
     if (status != TREMOLO_OK) {
@@ -227,7 +227,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
     }
     log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address", options->address,
               "port", (int)made->port, "tls", made->tls != NULL, "studies",
-              (json_int_t)writer_study_count(made->writer));
+              (json_int_t)studies_count(&made->writer->studies));
     made->has_started = true;
     *server = made;
     return TREMOLO_OK;

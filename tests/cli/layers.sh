@@ -51,3 +51,18 @@ fails "an installed header that needs one that is not" 'tremolo_outer.h is insta
 rm "$src/device/include/outer.h" "$src/device/include/tremolo_outer.h"
 echo 'size_t length(void);' >"$src/device/include/outer.h"
 fails "a public header that does not compile alone" 'outer.h does not compile alone'
+rm "$src/device/include/outer.h"
+
+rules="$rules host=low,high"
+mkdir -p "$src/host/low" "$src/host/high" "$scratch/obj/src/host/low" "$scratch/obj/src/host/high"
+echo 'int high_call(void);' >"$src/host/high/high.h"
+compile host/high/h 'int low_call(void); int high_call(void) { return low_call(); }'
+compile host/low/l 'int low_call(void) { return 3; }'
+echo '#include "high.h"' >"$src/host/high/h.c"
+check
+expect "folders in their order pass" $? 0
+compile host/low/l 'int high_call(void); int low_call(void) { return high_call(); }'
+fails "a folder that needs a later one" 'host/low/ comes before high/, but needs: high_call'
+compile host/low/l 'int low_call(void) { return 3; }'
+echo '#include "high.h"' >"$src/host/low/l.c"
+fails "a header of a later folder" 'host/low/l.c includes high.h of a later folder'

@@ -161,8 +161,8 @@ static inline void hash_study(uint8_t answer[ANSWER_BYTES], const struct served_
 static inline void hash_answer(uint8_t answer[ANSWER_BYTES], struct writer *writer)
 {
     memset(answer, 0, ANSWER_BYTES);
-    for (size_t i = 0; i < writer_study_count(writer); i++) {
-        hash_study(answer, writer_study(writer, i));
+    for (size_t i = 0; i < studies_count(&writer->studies); i++) {
+        hash_study(answer, studies_at(&writer->studies, i));
     }
 }
 

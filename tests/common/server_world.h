@@ -80,7 +80,8 @@ static inline enum server_outcome send_report(struct writer *writer, struct serv
                               .length = (uint16_t)report->length,
                               .device = (const uint8_t *)name,
                               .device_length = (uint8_t)strlen(name)};
-    struct job job = {.served = served, .reports = {&arrival, row, 1}, .bytes = report->length};
+    struct job job = {
+        .served = served, .reports = {&arrival, row, 1}, .queued.bytes = report->length};
     check_report(&arrival, row, &served->check);
     if (arrival.outcome == OUTCOME_PENDING) {
         assert_true(submit_and_wait(writer, &job));

@@ -121,7 +121,7 @@ static enum server_outcome send_report(struct place *place, struct served_study 
                               .device = named->name,
                               .device_length = named->name_length};
     struct job job = {
-        .served = served, .reports = {&arrival, row, 1}, .bytes = named->report.length};
+        .served = served, .reports = {&arrival, row, 1}, .queued.bytes = named->report.length};
     check_report(&arrival, row, &served->check);
     if (arrival.outcome != OUTCOME_PENDING) {
         return arrival.outcome;
@@ -193,7 +193,7 @@ static char *run_open_study(bool clustered)
     expect_reports(served, DEVICES);
     close_place(&place);
     open_place(&place);
-    served = writer_study(place.writer, 0);
+    served = studies_at(&place.writer->studies, 0);
     assert_non_null(served);
     for (size_t i = 0; i < DEVICES; i++) {
         assert_true(is_taken(send_report(&place, served, &open_reports[i])));
@@ -302,7 +302,7 @@ static struct served_study *lose_broker(struct place *place)
     assert_int_equal(send_report(place, served, &open_reports[0]), OUTCOME_ACCEPTED);
     nats_node_stop(&place->node, SIGKILL);
     assert_int_equal(send_report(place, served, &open_reports[1]), OUTCOME_NOT_STORED);
-    assert_int_not_equal(writer_health(place->writer, NULL), TREMOLO_OK);
+    assert_int_not_equal(batcher_health(&place->writer->batcher, NULL), TREMOLO_OK);
     assert_true(nats_node_start(&place->node));
     return served;
 }
@@ -321,7 +321,7 @@ static void test_broker_dies(void **state)
         outcome = send_report(&place, served, &open_reports[1]);
     }
     assert_int_equal(outcome, OUTCOME_ACCEPTED);
-    assert_status(writer_health(place.writer, NULL), TREMOLO_OK);
+    assert_status(batcher_health(&place.writer->batcher, NULL), TREMOLO_OK);
     expect_reports(served, 2);
     remove_place(&place);
 }
@@ -335,10 +335,11 @@ static void test_health_comes_back_without_reports(void **state)
         skip();
     }
     (void)lose_broker(&place);
-    for (int i = 0; i < PATIENCE_MS / 10 && writer_health(place.writer, NULL) != TREMOLO_OK; i++) {
+    for (int i = 0;
+         i < PATIENCE_MS / 10 && batcher_health(&place.writer->batcher, NULL) != TREMOLO_OK; i++) {
         (void)usleep(10000);
     }
-    assert_status(writer_health(place.writer, NULL), TREMOLO_OK);
+    assert_status(batcher_health(&place.writer->batcher, NULL), TREMOLO_OK);
     remove_place(&place);
 }
 

@@ -165,9 +165,9 @@ static struct writer *start_with_three(void)
         assert_true(submit_and_wait(writer, &job));
         assert_status(job.status, TREMOLO_OK);
     }
-    assert_int_equal(writer_study_count(writer), 3);
+    assert_int_equal(studies_count(&writer->studies), 3);
     for (size_t i = 0; i < 3; i++) {
-        grow(writer_study(writer, i)->mirror, 10);
+        grow(studies_at(&writer->studies, i)->mirror, 10);
     }
     return writer;
 }
@@ -186,15 +186,15 @@ static void test_one_failure_is_not_all(void **state)
         broken_key[0] = '\0';
         struct writer *writer = start_with_three();
         for (size_t i = 0; i < 3; i++) {
-            cluster_tag(tag[i], writer_study(writer, i)->id);
+            cluster_tag(tag[i], studies_at(&writer->studies, i)->id);
         }
-        memcpy(id, writer_study(writer, broken % 3)->id_text, sizeof id);
+        memcpy(id, studies_at(&writer->studies, broken % 3)->id_text, sizeof id);
         cluster_key(broken_key, "history", tag[broken % 3]);
         broken_reading = broken >= 3;
         FILE *stream = open_memstream(&said, &length);
         assert_non_null(stream);
         log_open(&log, stream);
-        writer_set_log(writer, &log);
+        batcher_set_log(&writer->batcher, &log);
         writer_stop(writer);
         log_close(&log);
         (void)fclose(stream);

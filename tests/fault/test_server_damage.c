@@ -49,8 +49,8 @@ static void expect_started(enum store_consent consent, uint64_t reports)
         fail_msg("refused: %s", words);
     }
     uint64_t found = 0;
-    for (size_t i = 0; i < writer_study_count(writer); i++) {
-        found += writer_study(writer, i)->reports;
+    for (size_t i = 0; i < studies_count(&writer->studies); i++) {
+        found += studies_at(&writer->studies, i)->reports;
     }
     assert_int_equal(found, reports);
     writer_stop(writer);
@@ -380,8 +380,8 @@ static void test_unwatched_sums_are_folded_anew(void **state)
     store->close(store);
     assert_status(try_writer(&writer, STORE_CAREFUL, words), TREMOLO_OK);
     size_t seen = 0;
-    for (size_t i = 0; i < writer_study_count(writer); i++) {
-        const struct served_study *served = writer_study(writer, i);
+    for (size_t i = 0; i < studies_count(&writer->studies); i++) {
+        const struct served_study *served = studies_at(&writer->studies, i);
         for (unsigned t = 0; t < served->opened; t++) {
             assert_true(tremolo_moments_tail(&tail, served->rounds[t].moments));
             seen += tail.reports == reports;
@@ -412,7 +412,7 @@ static void test_an_old_directory_is_upgraded(void **state)
     (void)state;
     fill_directory(writer, OPEN_REPORTS);
     hash_answer(before, writer);
-    char *id = copy_of(writer_study(writer, 0)->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
+    char *id = copy_of(studies_at(&writer->studies, 0)->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
     writer_stop(writer);
     make_old();
     assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
@@ -676,7 +676,7 @@ static void test_a_torn_write_is_no_damage(void **state)
     (void)state;
     fill_directory(writer, OPEN_REPORTS);
     file_load(&tip, FILE_TIP);
-    struct served_study *rounds = writer_study(writer, 1);
+    struct served_study *rounds = studies_at(&writer->studies, 1);
     file_load(&images[FILE_LOG], FILE_LOG);
     size_t before = (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME;
     give_named(writer, rounds, 1, 5);
@@ -728,10 +728,10 @@ static void expect_stopped(struct writer *writer, struct served_study *served)
 {
     enum { TRIES = 1000, PAUSE_US = 20000 }; /* it looks five times a second */
     struct server_report report;
-    for (int i = 0; i < TRIES && writer_health(writer, NULL) == TREMOLO_OK; i++) {
+    for (int i = 0; i < TRIES && batcher_health(&writer->batcher, NULL) == TREMOLO_OK; i++) {
         (void)usleep(PAUSE_US);
     }
-    assert_status(writer_health(writer, words), TREMOLO_NOT_SYNCED);
+    assert_status(batcher_health(&writer->batcher, words), TREMOLO_NOT_SYNCED);
     assert_non_null(strstr(words, "was removed or replaced"));
     server_report_make(&report, served->study, 0, NULL, NULL);
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
@@ -787,7 +787,7 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
             writer_stop(writer);
             files_load(backup);
             writer = start_writer(open_store());
-            served = writer_study(writer, 0);
+            served = studies_at(&writer->studies, 0);
         }
     }
     close_newest_round(writer, served);
@@ -811,14 +811,14 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
     expect_refused(STORE_CAREFUL, "the directory is a copy"); /* asking again changes nothing */
     assert_status(try_writer(&writer, STORE_ACCEPT_LOSS, words), TREMOLO_OK);
     for (int i = 0; i < 2; i++) { /* and it stays so after a restart without the option */
-        served = writer_study(writer, 0);
+        served = studies_at(&writer->studies, 0);
         assert_int_equal(served->reports, 4);
         assert_int_equal(served->round_limit, 1);
         assert_int_equal(send_report(writer, served, &old, "device 1"), OUTCOME_WRONG_ROUND);
         writer_stop(writer);
         writer = start_writer(open_store());
     }
-    served = writer_study(writer, 0);
+    served = studies_at(&writer->studies, 0);
     give_named(writer, served, 0, 4); /* the vectors of round 0 are the same as ever */
     close_newest_round(writer, served);
     assert_int_equal(served->opened, 1);
@@ -842,8 +842,8 @@ static void test_a_moved_directory_goes_on(void **state)
     expect_refused(STORE_CAREFUL, "the directory is a copy");
     expect_started(STORE_MOVED, OPEN_REPORTS + 9);
     writer = start_writer(open_store());
-    served = writer_study(writer, 1);
-    served = served->terms->rounds > 1 ? served : writer_study(writer, 0);
+    served = studies_at(&writer->studies, 1);
+    served = served->terms->rounds > 1 ? served : studies_at(&writer->studies, 0);
     close_newest_round(writer, served);
     assert_int_equal(served->opened, 3);
     writer_stop(writer);

@@ -112,7 +112,7 @@ static void fill_and_remember(struct writer *writer)
     fill_directory(writer, OPEN_REPORTS);
     hash_answer(right, writer);
     for (size_t i = 0; i < 2; i++) {
-        memcpy(ids[i], writer_study(writer, i)->id_text, sizeof ids[i]);
+        memcpy(ids[i], studies_at(&writer->studies, i)->id_text, sizeof ids[i]);
     }
 }
 

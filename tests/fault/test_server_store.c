@@ -83,14 +83,14 @@ static void run_with_fault(_Atomic long *which, long healthy)
     }
     char words[TREMOLO_WORDS_BYTES];
     if (!acked[REPORTS - 1]) {
-        assert_int_not_equal(writer_health(writer, words), TREMOLO_OK);
+        assert_int_not_equal(batcher_health(&writer->batcher, words), TREMOLO_OK);
         assert_true(strlen(words) > 10);
     }
     expect_fold(served, reports, acked);
     writer_stop(writer);
     atomic_store(which, -1);
     writer = open_writer();
-    served = writer_study(writer, 0);
+    served = studies_at(&writer->studies, 0);
     assert_non_null(served);
     /* What was not acknowledged may have become durable all the same: the
      * device sends it again and hears so. What was must be there. */
@@ -131,19 +131,19 @@ static void test_only_a_full_disk_heals(void **state)
     server_report_make(&report, served->study, 0, NULL, NULL);
     fault.writes_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(writer_health(writer, NULL), TREMOLO_STORE_FULL);
+    assert_status(batcher_health(&writer->batcher, NULL), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
-    assert_status(writer_health(writer, NULL), TREMOLO_OK);
+    assert_status(batcher_health(&writer->batcher, NULL), TREMOLO_OK);
     server_report_make(&report, served->study, 0, NULL, NULL);
     fault.syncs_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     fault.syncs_left = -1;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
-    assert_status(writer_health(writer, NULL), TREMOLO_NOT_SYNCED);
+    assert_status(batcher_health(&writer->batcher, NULL), TREMOLO_NOT_SYNCED);
     writer_stop(writer);
     writer = open_writer();
-    served = writer_study(writer, 0);
+    served = studies_at(&writer->studies, 0);
     enum server_outcome outcome = send_report(writer, served, &report, "");
     assert_true(outcome == OUTCOME_ACCEPTED || outcome == OUTCOME_REPEATED);
     writer_stop(writer);
@@ -160,12 +160,12 @@ static void test_a_full_disk_heals_without_reports(void **state)
     fault.writes_left = 0;
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_NOT_STORED);
     (void)usleep(1500000); /* it tries once a second, and must fail now */
-    assert_status(writer_health(writer, NULL), TREMOLO_STORE_FULL);
+    assert_status(batcher_health(&writer->batcher, NULL), TREMOLO_STORE_FULL);
     fault.writes_left = -1;
-    for (int i = 0; i < 500 && writer_health(writer, NULL) != TREMOLO_OK; i++) {
+    for (int i = 0; i < 500 && batcher_health(&writer->batcher, NULL) != TREMOLO_OK; i++) {
         (void)usleep(10000);
     }
-    assert_status(writer_health(writer, NULL), TREMOLO_OK);
+    assert_status(batcher_health(&writer->batcher, NULL), TREMOLO_OK);
     assert_int_equal(send_report(writer, served, &report, ""), OUTCOME_ACCEPTED);
     writer_stop(writer);
 }
@@ -192,7 +192,7 @@ static void test_refusals_do_not_outlive_their_reason(void **state)
             (struct arrival){.bytes = reports[i].bytes, .length = (uint16_t)reports[i].length};
         check_report(&arrivals[i], rows + i * served->check.row_values, &served->check);
     }
-    struct job job = {.served = served, .reports = {arrivals, rows, 2}, .bytes = 100};
+    struct job job = {.served = served, .reports = {arrivals, rows, 2}, .queued.bytes = 100};
     fault.writes_left = 0;
     assert_true(submit_and_wait(writer, &job));
     fault.writes_left = -1;

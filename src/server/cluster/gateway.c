@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -65,8 +66,8 @@ struct gateway {
     struct closing *closings;
 
     struct background thread; /* its lock guards all below */
-    struct job *changes;
-    struct job **changes_last;
+    struct batch_job *changes;
+    struct batch_job **changes_last;
     bool hinted;
     struct unknown_id unknown[UNKNOWN_MAX];
     size_t unknown_next;
@@ -123,7 +124,7 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
     background_lock(&gateway->thread);
     gateway->study[gateway->studies++] = study;
     background_unlock(&gateway->thread);
-    writer_add_study(gateway->writer, study->served);
+    studies_add(&gateway->writer->studies, study->served);
     return TREMOLO_OK;
 }
 
@@ -157,7 +158,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
  * to come again, while we look; only then is it said that there is none. */
 static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
-    struct gateway *gateway = writer->context;
+    struct gateway *gateway = writer->batcher.owner;
     int64_t now = clock_ms();
     size_t at = 0;
     background_lock(&gateway->thread);
@@ -194,6 +195,20 @@ static void refresh_all(struct gateway *gateway)
     }
 }
 
+/* A history could not be written. No report depends on it: health stays as it is. */
+static void note_history(struct batcher *batcher, const struct served_study *served,
+                         enum tremolo_status status, const char *words)
+{
+    (void)atomic_fetch_add(&batcher->failures, 1);
+    background_lock(&batcher->thread);
+    struct log *log = batcher->log;
+    background_unlock(&batcher->thread);
+    if (log != NULL) {
+        log_event(log, "error", "history", "{s:s, s:s, s:s}", "study", served->id_text, "status",
+                  tremolo_status_name(status), "words", words);
+    }
+}
+
 /* What one call cannot write the next one will, or another gateway. One study's failure is none of
  * the others'; but after two questions in a row that nobody answered the rest would only wait, too. */
 static void store_histories(struct gateway *gateway)
@@ -206,8 +221,7 @@ static void store_histories(struct gateway *gateway)
         enum tremolo_status status = mirror_store_history(study, bus);
         unanswered = status == TREMOLO_NETWORK_FAILED ? unanswered + 1 : 0;
         if (status != TREMOLO_OK) {
-            writer_note_lesser(gateway->writer, "history", study->served, status,
-                               bus->explain(bus));
+            note_history(&gateway->writer->batcher, study->served, status, bus->explain(bus));
         }
     }
 }
@@ -316,7 +330,7 @@ static void run_changes(struct gateway *gateway, struct job *changes)
 {
     while (changes != NULL) {
         struct job *job = changes;
-        changes = job->next;
+        changes = job_next(job);
         if (job->kind == JOB_CREATE) {
             finish_change(job, create_study(gateway, job));
         } else {
@@ -343,7 +357,7 @@ static void *refresher_main(void *argument)
     while (!stopping) {
         background_lock(&gateway->thread);
         wait_for_work(gateway);
-        struct job *changes = gateway->changes;
+        struct job *changes = job_of(gateway->changes);
         gateway->changes = NULL;
         gateway->changes_last = &gateway->changes;
         stopping = gateway->thread.stopping;
@@ -361,7 +375,7 @@ static void *refresher_main(void *argument)
 /* A group in which nothing was to be published says nothing about the store. */
 static bool was_published(const struct job *jobs)
 {
-    for (const struct job *job = jobs; job != NULL; job = job->next) {
+    for (const struct job *job = jobs; job != NULL; job = job_next(job)) {
         for (size_t i = 0; i < job->reports.count; i++) {
             if (job->reports.arrivals[i].outcome == OUTCOME_ACCEPTED) {
                 return true;
@@ -371,25 +385,27 @@ static bool was_published(const struct job *jobs)
     return false;
 }
 
-static void gateway_batch(struct writer *writer, struct job *jobs)
+static void gateway_batch(void *owner, struct batch_job *queued)
 {
-    struct gateway *gateway = writer->context;
+    struct gateway *gateway = owner;
+    struct batcher *batcher = &gateway->writer->batcher;
+    struct job *jobs = job_of(queued);
     int64_t start = clock_us();
     enum tremolo_status status =
-        publish_jobs(jobs, gateway->bus, &gateway->again, writer_seconds());
-    writer_note_sync(writer, clock_us() - start);
+        publish_jobs(jobs, gateway->bus, &gateway->again, (int64_t)time(NULL));
+    batcher_note_sync(batcher, clock_us() - start);
     if (status == TREMOLO_OK && was_published(jobs)) {
-        writer_note_success(writer);
+        batcher_note_success(batcher);
     } else if (status != TREMOLO_OK) {
         gateway->failed_ms = clock_ms();
-        writer_note_failure(writer, status, gateway->bus->explain(gateway->bus), false);
+        batcher_note_failure(batcher, status, gateway->bus->explain(gateway->bus), false);
     }
-    writer_finish_batch(writer, jobs);
+    writer_finish_batch(gateway->writer, queued);
 }
 
-static void gateway_change(struct writer *writer, struct job *job)
+static void gateway_change(void *owner, struct batch_job *job)
 {
-    struct gateway *gateway = writer->context;
+    struct gateway *gateway = owner;
     background_lock(&gateway->thread);
     job->next = NULL;
     *gateway->changes_last = job;
@@ -401,28 +417,29 @@ static void gateway_change(struct writer *writer, struct job *job)
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
  * the store is back: it counts as well once nothing has failed for a while and it answers a
  * question. (A log that is full or has no leader shows with the next report.) */
-static void gateway_idle(struct writer *writer)
+static void gateway_idle(void *owner)
 {
-    struct gateway *gateway = writer->context;
+    struct gateway *gateway = owner;
+    struct batcher *batcher = &gateway->writer->batcher;
     struct bus_value value = {0};
     publish_again_run(&gateway->again, gateway->bus, false);
-    if (writer_health(writer, NULL) == TREMOLO_OK || clock_ms() - gateway->failed_ms < QUIET_MS) {
+    if (batcher_health(batcher, NULL) == TREMOLO_OK || clock_ms() - gateway->failed_ms < QUIET_MS) {
         return;
     }
     if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
         free(value.bytes);
-        writer_note_success(writer);
+        batcher_note_success(batcher);
     } else {
         gateway->failed_ms = clock_ms(); /* the writer has other things to do as well */
     }
 }
 
-static void gateway_end(struct writer *writer)
+static void gateway_end(void *owner)
 {
-    struct gateway *gateway = writer->context;
+    struct gateway *gateway = owner;
     background_stop(&gateway->thread);
     publish_again_run(&gateway->again, gateway->bus, true);
-    writer->study_count = 0; /* the mirrors have them */
+    gateway->writer->studies.count = 0; /* the mirrors have them */
     publish_again_free(&gateway->again);
     if (gateway->bus != NULL) {
         gateway->bus->close(gateway->bus);
@@ -437,12 +454,11 @@ static void gateway_end(struct writer *writer)
     free(gateway);
 }
 
-static const struct backend publishing = {
+static const struct batcher_backend publishing = {
     .run_batch = gateway_batch,
-    .run_change = gateway_change,
+    .run_alone = gateway_change,
     .idle = gateway_idle,
     .end = gateway_end,
-    .unsure = gateway_unsure,
 };
 
 /* ---------------------------------------------------------------- starting */
@@ -544,6 +560,7 @@ enum tremolo_status writer_start_gateway(struct writer **writer,
         return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
     gateway->writer = made;
+    made->unsure = gateway_unsure;
     gateway->shards = options->shards > 0 ? options->shards : CLUSTER_SHARDS_DEFAULT;
     gateway->changes_last = &gateway->changes;
     background_init(&gateway->thread);
@@ -552,10 +569,10 @@ enum tremolo_status writer_start_gateway(struct writer **writer,
         status = words_say(words, TREMOLO_NO_MEMORY, "the gateway's thread cannot be started");
     }
     if (status == TREMOLO_OK) {
-        status = writer_run(made, words);
+        status = batcher_start(&made->batcher, words);
     }
     if (status != TREMOLO_OK) {
-        gateway_end(made);
+        gateway_end(gateway);
         writer_free(made);
         return status;
     }

@@ -82,12 +82,12 @@ static enum tremolo_status split(struct publication *publication, const struct s
 static bool read_publication(struct publication *publication, struct mqtt *mqtt,
                              const struct bus_value *message)
 {
-    struct writer_counters *counters = writer_counters(mqtt->writer);
+    bool unsure = false;
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     bool named = read_id(id, message->subject);
-    struct served_study *served = named ? writer_find(mqtt->writer, id) : NULL;
+    struct served_study *served = named ? writer_find(mqtt->writer, &unsure, id) : NULL;
     publication->mqtt = mqtt;
-    if (served == NULL && named && writer_is_unsure(mqtt->writer, id)) {
+    if (unsure) {
         return false; /* it comes again; by then we shall have heard of the study */
     }
     enum tremolo_status status = served != NULL ? split(publication, served, message) : TREMOLO_OK;
@@ -95,8 +95,8 @@ static bool read_publication(struct publication *publication, struct mqtt *mqtt,
         return false; /* it was acknowledged to its device, and comes again to us */
     }
     if (served == NULL || status != TREMOLO_OK) {
-        (void)atomic_fetch_add(served == NULL ? &counters->mqtt_unknown : &counters->mqtt_malformed,
-                               1);
+        (void)atomic_fetch_add(
+            served == NULL ? &mqtt->writer->mqtt_unknown : &mqtt->writer->mqtt_malformed, 1);
         publication->settled = true;
         return false;
     }
@@ -107,10 +107,11 @@ static bool read_publication(struct publication *publication, struct mqtt *mqtt,
     }
     size_t pending = check_reports(publication->arrivals, rows, count, &served->check);
     bool malformed = count == 1 && publication->arrivals[0].outcome == OUTCOME_MALFORMED;
-    (void)atomic_fetch_add(malformed ? &counters->mqtt_malformed : &counters->mqtt_taken, 1);
+    (void)atomic_fetch_add(malformed ? &mqtt->writer->mqtt_malformed : &mqtt->writer->mqtt_taken,
+                           1);
     publication->job = (struct job){.served = served,
                                     .reports = {publication->arrivals, rows, count},
-                                    .bytes = message->length,
+                                    .queued.bytes = message->length,
                                     .done = on_done,
                                     .context = publication};
     if (pending == 0) {

@@ -338,7 +338,7 @@ enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, struct publi
 {
     struct batch batch = {.bus = bus, .again = again, .now = now};
     enum tremolo_status status = TREMOLO_OK;
-    for (struct job *job = jobs; job != NULL; job = job->next) {
+    for (struct job *job = jobs; job != NULL; job = job_next(job)) {
         sort_job(&batch, job);
     }
     if (batch.outgoing_count > 0) {
@@ -351,7 +351,7 @@ enum tremolo_status publish_jobs(struct job *jobs, struct bus *bus, struct publi
             status = status == TREMOLO_OK ? judged : status;
         }
     }
-    for (struct job *job = jobs; job != NULL; job = job->next) {
+    for (struct job *job = jobs; job != NULL; job = job_next(job)) {
         settle_job(&batch, job);
     }
     free_batch(&batch);

@@ -153,10 +153,10 @@ static int compare(const void *first, const void *second, void *context)
 
 static bool find(struct list *list, struct writer *writer)
 {
-    size_t count = writer_study_count(writer);
+    size_t count = studies_count(&writer->studies);
     list->entry = calloc(count + 1, sizeof *list->entry);
     for (size_t i = 0; i < count && list->entry != NULL; i++) {
-        struct served_study *served = writer_study(writer, i);
+        struct served_study *served = studies_at(&writer->studies, i);
         if (is_found(served, list->wish.search)) {
             double key = key_of(served, list->wish.sort, list->now);
             list->entry[list->count++] = (struct entry){served, i, key};
@@ -206,5 +206,5 @@ void list_run(struct request *request)
     request_answer_json(request, 200,
                         json_pack("{s:o, s:I, s:I}", "studies", lines, "matching",
                                   (json_int_t)list.count, "total",
-                                  (json_int_t)writer_study_count(request->server->writer)));
+                                  (json_int_t)studies_count(&request->server->writer->studies)));
 }

@@ -50,9 +50,10 @@ struct loops {
 
 void loop_gather(struct loop *loop, struct job *job)
 {
-    job->next = NULL;
-    *loop->gathered_end = job;
-    loop->gathered_end = &job->next;
+    job->queued.next = NULL;
+    job->queued.alone = job->kind != JOB_REPORTS;
+    *loop->gathered_end = &job->queued;
+    loop->gathered_end = &job->queued.next;
 }
 
 void loop_wake(struct loop *loop)
@@ -67,7 +68,7 @@ void loop_wake(struct loop *loop)
 
 static void hand_over(struct loop *loop)
 {
-    struct job *job = loop->gathered;
+    struct batch_job *job = loop->gathered;
     if (job == NULL) {
         return;
     }
@@ -75,11 +76,11 @@ static void hand_over(struct loop *loop)
     loop->gathered_end = &loop->gathered;
     /* Awake as we are, nobody need wake us; what is decided meanwhile the next turn sees. */
     atomic_store(&loop->woken, true);
-    job = writer_submit_all(loop->server->writer, job);
+    job = batcher_submit_all(&loop->server->writer->batcher, job);
     atomic_store(&loop->woken, false);
     loop->progress = true;
     while (job != NULL) {
-        struct request *request = job->context;
+        struct request *request = job_of(job)->context;
         job = job->next;
         http_refuse(request);
     }

@@ -25,8 +25,8 @@ struct loop {
     struct tremolo_server *server;
     struct MHD_Daemon *daemon;
     /* Only this loop's thread touches these. */
-    struct job *gathered; /* for the writer, in order */
-    struct job **gathered_end;
+    struct batch_job *gathered; /* for the writer, in order */
+    struct batch_job **gathered_end;
     struct served_study *recent;   /* the study that was asked for last, */
     char recent_id[LOOP_ID_BYTES]; /* in these words */
     struct request *spares;        /* memory for the next requests */

@@ -22,22 +22,22 @@ static double resident_bytes(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void write_outcomes(struct prometheus *out, struct writer_counters *counters)
+static void write_outcomes(struct prometheus *out, struct writer *writer)
 {
     prometheus_head(out, "tremolo_reports_total", "counter", "Reports by what became of them.");
     for (int i = OUTCOME_PENDING + 1; i < OUTCOME_COUNT; i++) {
         char name[OUTCOME_LABEL_BYTES];
         outcome_label(name, (enum server_outcome)i);
-        prometheus_labelled(out, "outcome", name, atomic_load(&counters->outcome[i]));
+        prometheus_labelled(out, "outcome", name, atomic_load(&writer->outcome[i]));
     }
 }
 
-static void write_mqtt(struct prometheus *out, struct writer_counters *counters)
+static void write_mqtt(struct prometheus *out, struct writer *writer)
 {
     prometheus_head(out, "tremolo_mqtt_messages_total", "counter", "Publications over MQTT.");
-    prometheus_labelled(out, "outcome", "taken", atomic_load(&counters->mqtt_taken));
-    prometheus_labelled(out, "outcome", "malformed", atomic_load(&counters->mqtt_malformed));
-    prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&counters->mqtt_unknown));
+    prometheus_labelled(out, "outcome", "taken", atomic_load(&writer->mqtt_taken));
+    prometheus_labelled(out, "outcome", "malformed", atomic_load(&writer->mqtt_malformed));
+    prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&writer->mqtt_unknown));
 }
 
 static void write_answers(struct prometheus *out, struct tremolo_server *server)
@@ -51,10 +51,10 @@ static void write_answers(struct prometheus *out, struct tremolo_server *server)
 
 static void write_studies(struct prometheus *out, struct writer *writer)
 {
-    size_t count = writer_study_count(writer);
+    size_t count = studies_count(&writer->studies);
     prometheus_head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
     for (size_t i = 0; i < count; i++) {
-        struct served_study *served = writer_study(writer, i);
+        struct served_study *served = studies_at(&writer->studies, i);
         (void)pthread_mutex_lock(&served->lock);
         uint64_t reports = served->reports;
         (void)pthread_mutex_unlock(&served->lock);
@@ -73,11 +73,11 @@ static void write_tails(struct prometheus *out, struct writer *writer)
         {"tremolo_study_reports_suspicious",
          "1: honest devices do not explain the reports (1e-6 at one look)."},
     };
-    size_t count = writer_study_count(writer);
+    size_t count = studies_count(&writer->studies);
     for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {
         prometheus_head(out, gauges[g].name, "gauge", gauges[g].help);
         for (size_t i = 0; i < count; i++) {
-            struct served_study *served = writer_study(writer, i);
+            struct served_study *served = studies_at(&writer->studies, i);
             struct tremolo_tails tails;
             if (rounds_tails(&tails, served)) {
                 const uint64_t value[] = {tails.norm[TREMOLO_TAIL_CUT].seen,
@@ -91,16 +91,16 @@ static void write_tails(struct prometheus *out, struct writer *writer)
 
 static void write_process(struct prometheus *out, struct tremolo_server *server)
 {
-    struct writer_counters *counters = writer_counters(server->writer);
+    struct batcher *batcher = &server->writer->batcher;
     size_t open = 0;
     uint64_t cut = 0;
     connections_count(&open, &cut, server->connections);
     prometheus_value(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",
-                     (double)atomic_load(&counters->syncs));
+                     (double)atomic_load(&batcher->syncs));
     prometheus_value(out, "tremolo_sync_seconds_total", "counter", "Time spent in syncs.",
-                     (double)atomic_load(&counters->sync_microseconds) / 1e6);
+                     (double)atomic_load(&batcher->sync_microseconds) / 1e6);
     prometheus_value(out, "tremolo_store_errors_total", "counter", "Failures of the store.",
-                     (double)atomic_load(&counters->store_errors));
+                     (double)atomic_load(&batcher->failures));
     prometheus_value(out, "tremolo_connections", "gauge", "Open connections.", (double)open);
     prometheus_value(out, "tremolo_connections_cut_total", "counter",
                      "Connections cut for being slow.", (double)cut);
@@ -115,17 +115,17 @@ static void write_process(struct prometheus *out, struct tremolo_server *server)
 void metrics_run(struct request *request)
 {
     struct tremolo_server *server = request->server;
-    struct writer_counters *counters = writer_counters(server->writer);
+    struct writer *writer = server->writer;
     struct prometheus out;
     size_t length = 0;
     prometheus_open(&out);
-    write_outcomes(&out, counters);
+    write_outcomes(&out, writer);
     if (server->mqtt != NULL) {
-        write_mqtt(&out, counters);
+        write_mqtt(&out, writer);
     }
     write_answers(&out, server);
-    write_studies(&out, server->writer);
-    write_tails(&out, server->writer);
+    write_studies(&out, writer);
+    write_tails(&out, writer);
     write_process(&out, server);
     char *text = prometheus_text(&out, &length);
     if (text == NULL) {

@@ -142,7 +142,7 @@ void reports_run(struct request *request)
     if (check_all(request)) {
         request->job.served = request->served;
         request->job.reports.arrivals = request->arrivals;
-        request->job.bytes = request->length;
+        request->job.queued.bytes = request->length;
         request_wait(request);
     } else if (!request->answered) {
         reports_finish(request);

@@ -33,13 +33,13 @@ static void find_study(struct request *request, const char id_text[LOOP_ID_BYTES
         return;
     }
     bool decoded = tremolo_base64_decode(id, sizeof id, id_text) == TREMOLO_OK;
-    request->served = decoded ? writer_find(request->server->writer, id) : NULL;
+    bool unsure = false;
+    request->served = decoded ? writer_find(request->server->writer, &unsure, id) : NULL;
     if (request->served != NULL) {
         memcpy(loop->recent_id, id_text, LOOP_ID_BYTES);
         loop->recent = request->served;
         return;
     }
-    bool unsure = decoded && writer_is_unsure(request->server->writer, id);
     if (unsure && !pages_is_for_people(request)) { /* the page itself asks until there is news */
         request_problem(request, 503, "this gateway has not heard of such a study yet");
         request->answer.retry_after = 1;

@@ -59,7 +59,7 @@ static void answer_history(struct request *request)
 static void answer_health(struct request *request)
 {
     char words[TREMOLO_WORDS_BYTES];
-    enum tremolo_status health = writer_health(request->server->writer, words);
+    enum tremolo_status health = batcher_health(&request->server->writer->batcher, words);
     if (health != TREMOLO_OK) {
         request_problem(request, 503, words);
     } else {

@@ -13,6 +13,8 @@
  * All of `struct embedded` is guarded by the writer's write_lock. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "encoder.h"
@@ -28,6 +30,7 @@ enum {
 };
 
 struct embedded {
+    struct writer *writer;
     struct store *store;
     int64_t checkpointed_at;
     int64_t tried_at; /* to write, while the store takes nothing */
@@ -37,48 +40,49 @@ struct embedded {
     int8_t expanded[ROWS_EXPANDED_BYTES]; /* ballots of a study that is folded */
 };
 
-static struct embedded *embedded_of(struct writer *writer)
+static int64_t seconds_now(void)
 {
-    return writer->context;
+    return (int64_t)time(NULL);
 }
 
 /* ---------------------------------------------------------------- the store */
 
-static bool is_stopped(struct writer *writer)
+static bool is_stopped(struct embedded *embedded)
 {
-    return writer_health(writer, NULL) == TREMOLO_NOT_SYNCED;
+    return batcher_health(&embedded->writer->batcher, NULL) == TREMOLO_NOT_SYNCED;
 }
 
-static enum tremolo_status sync_store(struct writer *writer)
+static enum tremolo_status sync_store(struct embedded *embedded)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     int64_t start = clock_us();
     enum tremolo_status status = store->sync(store);
     int64_t took = clock_us() - start;
-    writer_note_sync(writer, took);
+    batcher_note_sync(&embedded->writer->batcher, took);
     took = took < SYNC_US_MAX ? took : SYNC_US_MAX;
-    int64_t usual = atomic_load(&writer->sync_usual_us);
-    atomic_store(&writer->sync_usual_us, usual + (took - usual) / 8);
+    int64_t usual = atomic_load(&embedded->writer->batcher.sync_usual_us);
+    atomic_store(&embedded->writer->batcher.sync_usual_us, usual + (took - usual) / 8);
     return status;
 }
 
 /* After whatever was staged: note the store's health, and on a failure discard it. */
-static void settle(struct writer *writer, enum tremolo_status status)
+static void settle(struct embedded *embedded, enum tremolo_status status)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     if (status == TREMOLO_OK) {
-        writer_note_success(writer);
+        batcher_note_success(&embedded->writer->batcher);
         return;
     }
-    writer_note_failure(writer, status, store->explain(store), status == TREMOLO_NOT_SYNCED);
+    batcher_note_failure(&embedded->writer->batcher, status, store->explain(store),
+                         status == TREMOLO_NOT_SYNCED);
     store->discard(store);
 }
 
 /* What was staged with this status becomes durable, or is forgotten. */
-static enum tremolo_status sync_and_settle(struct writer *writer, enum tremolo_status status)
+static enum tremolo_status sync_and_settle(struct embedded *embedded, enum tremolo_status status)
 {
-    status = status == TREMOLO_OK ? sync_store(writer) : status;
-    settle(writer, status);
+    status = status == TREMOLO_OK ? sync_store(embedded) : status;
+    settle(embedded, status);
     return status;
 }
 
@@ -86,7 +90,7 @@ static enum tremolo_status sync_and_settle(struct writer *writer, enum tremolo_s
 
 static void prefetch_firsts(const struct job *jobs)
 {
-    for (const struct job *job = jobs; job != NULL; job = job->next) {
+    for (const struct job *job = jobs; job != NULL; job = job_next(job)) {
         index_prefetch(&job->served->log_ids, job->reports.arrivals[0].hash);
     }
 }
@@ -112,9 +116,8 @@ static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
     }
 }
 
-static enum tremolo_status commit_batch(struct writer *writer, int64_t now)
+static enum tremolo_status commit_batch(struct embedded *embedded, int64_t now)
 {
-    struct embedded *embedded = embedded_of(writer);
     enum tremolo_status status = TREMOLO_OK;
     bool any = false;
     for (struct served_study *at = embedded->touched; at != NULL; at = at->next_touched) {
@@ -123,12 +126,11 @@ static enum tremolo_status commit_batch(struct writer *writer, int64_t now)
             status = decide_append(at, embedded->store, now);
         }
     }
-    return any ? sync_and_settle(writer, status) : TREMOLO_OK;
+    return any ? sync_and_settle(embedded, status) : TREMOLO_OK;
 }
 
-static void fold_batch(struct writer *writer, enum tremolo_status status, int64_t now)
+static void fold_batch(struct embedded *embedded, enum tremolo_status status, int64_t now)
 {
-    struct embedded *embedded = embedded_of(writer);
     while (embedded->touched != NULL) {
         struct served_study *served = embedded->touched;
         embedded->touched = served->next_touched;
@@ -141,7 +143,8 @@ static void fold_batch(struct writer *writer, enum tremolo_status status, int64_
         enum tremolo_status folded = decide_commit(served, embedded->expanded);
         embedded->round_due = embedded->round_due || rounds_is_due(served, now);
         if (folded != TREMOLO_OK) {
-            writer_note_failure(writer, folded, embedded->store->explain(embedded->store), true);
+            batcher_note_failure(&embedded->writer->batcher, folded,
+                                 embedded->store->explain(embedded->store), true);
         }
     }
 }
@@ -166,71 +169,73 @@ static void fail_job(struct job *job)
     }
 }
 
-static void embedded_batch(struct writer *writer, struct job *jobs)
+static void embedded_batch(void *owner, struct batch_job *queued)
 {
-    int64_t now = writer_seconds();
-    bool stopped = is_stopped(writer);
+    struct embedded *embedded = owner;
+    struct job *jobs = job_of(queued);
+    int64_t now = seconds_now();
+    bool stopped = is_stopped(embedded);
     prefetch_firsts(jobs);
-    for (struct job *job = jobs; job != NULL && !stopped; job = job->next) {
-        decide_job(embedded_of(writer), job, now);
+    for (struct job *job = jobs; job != NULL && !stopped; job = job_next(job)) {
+        decide_job(embedded, job, now);
     }
-    enum tremolo_status status = stopped ? TREMOLO_NOT_SYNCED : commit_batch(writer, now);
-    fold_batch(writer, status, now);
-    for (struct job *job = jobs; job != NULL && status != TREMOLO_OK; job = job->next) {
+    enum tremolo_status status = stopped ? TREMOLO_NOT_SYNCED : commit_batch(embedded, now);
+    fold_batch(embedded, status, now);
+    for (struct job *job = jobs; job != NULL && status != TREMOLO_OK; job = job_next(job)) {
         fail_job(job);
     }
-    writer_finish_batch(writer, jobs);
+    writer_finish_batch(embedded->writer, queued);
 }
 
 /* ---------------------------------------------------------------- changes */
 
-static enum tremolo_status store_new_study(struct writer *writer, struct served_study *served)
+static enum tremolo_status store_new_study(struct embedded *embedded, struct served_study *served)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     enum tremolo_status status = served_put_study(store, served);
     if (status == TREMOLO_OK) {
         status = served_put_round(store, served, 0);
     }
-    return sync_and_settle(writer, status);
+    return sync_and_settle(embedded, status);
 }
 
-static enum tremolo_status create_study(struct writer *writer, struct job *job)
+static enum tremolo_status create_study(struct embedded *embedded, struct job *job)
 {
     struct served_study *served = NULL;
     enum tremolo_status status =
         served_new(&served, job->create.problems, job->create.text, job->create.length,
-                   writer->signing_key, writer->secret);
+                   embedded->writer->signing_key, embedded->writer->secret);
     if (status != TREMOLO_OK) {
         return status;
     }
-    job->served = writer_find(writer, served->id);
-    if (job->served != NULL) {
+    struct served_study *known = studies_find(&embedded->writer->studies, served->id);
+    if (known != NULL && memcmp(known->id, served->id, sizeof served->id) == 0) {
+        job->served = known;
         served_free(served);
         return TREMOLO_OK;
     }
     /* Two studies may not share a tag: reports could not be told apart. */
-    status = writer->study_count == WRITER_STUDIES_MAX ||
-                     study_table_find(&writer->study_table, served->id) != NULL
+    status = embedded->writer->studies.count == STUDIES_MAX || known != NULL
                  ? TREMOLO_BAD_ARGUMENT
-                 : store_new_study(writer, served);
+                 : store_new_study(embedded, served);
     if (status != TREMOLO_OK) {
         served_free(served);
         return status;
     }
-    writer_add_study(writer, served);
+    studies_add(&embedded->writer->studies, served);
     job->served = served;
     return TREMOLO_OK;
 }
 
 /* Stage the end of the newest round and, unless it was the last, the next. Not when our sums may
  * lack what the log has: they would be the round's for good. */
-static enum tremolo_status stage_close(struct writer *writer, struct served_study *served,
+static enum tremolo_status stage_close(struct embedded *embedded, struct served_study *served,
                                        int64_t now)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     unsigned closing = served->opened - 1;
     enum tremolo_status status =
-        is_stopped(writer) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
+        is_stopped(embedded) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
     served->rounds[closing].closed_at = now;
     if (status == TREMOLO_OK && served->opened < served->round_limit) {
         status = rounds_open_next(served, now);
@@ -238,16 +243,16 @@ static enum tremolo_status stage_close(struct writer *writer, struct served_stud
     for (unsigned t = closing; t < served->opened && status == TREMOLO_OK; t++) {
         status = served_put_round(store, served, t);
     }
-    return status == TREMOLO_OK ? sync_store(writer) : status;
+    return status == TREMOLO_OK ? sync_store(embedded) : status;
 }
 
 /* Readers wait until the change is durable, so none sees a round that a
  * crash could take back. */
-static enum tremolo_status close_newest(struct writer *writer, struct served_study *served)
+static enum tremolo_status close_newest(struct embedded *embedded, struct served_study *served)
 {
     unsigned closing = served->opened - 1;
     (void)pthread_mutex_lock(&served->lock);
-    enum tremolo_status status = stage_close(writer, served, writer_seconds());
+    enum tremolo_status status = stage_close(embedded, served, seconds_now());
     if (status == TREMOLO_OK) {
         served->rounds[closing].checkpointed_to = served->rounds[closing].folded_to;
         tremolo_moments_rest(served->rounds[closing].moments);
@@ -258,14 +263,14 @@ static enum tremolo_status close_newest(struct writer *writer, struct served_stu
     }
     (void)pthread_mutex_unlock(&served->lock);
     if (status == TREMOLO_OK || tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
-        settle(writer, status);
+        settle(embedded, status);
     } else {
-        embedded_of(writer)->store->discard(embedded_of(writer)->store);
+        embedded->store->discard(embedded->store);
     }
     return status;
 }
 
-static enum tremolo_status close_round(struct writer *writer, const struct job *job)
+static enum tremolo_status close_round(struct embedded *embedded, const struct job *job)
 {
     struct served_study *served = job->served;
     unsigned newest = served->opened - 1;
@@ -278,133 +283,136 @@ static enum tremolo_status close_round(struct writer *writer, const struct job *
     if (tremolo_moments_count(served->rounds[newest].moments) < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    return close_newest(writer, served);
+    return close_newest(embedded, served);
 }
 
 /* Not when our sums may lack what the log has. */
-static enum tremolo_status discard_span(struct writer *writer, struct job *job)
+static enum tremolo_status discard_span(struct embedded *embedded, struct job *job)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     enum tremolo_status status =
-        is_stopped(writer) ? TREMOLO_NOT_SYNCED
-                           : served_discard(job->served, store, job->discard.from, job->discard.to,
-                                            writer_seconds(), &job->discard.reports);
+        is_stopped(embedded)
+            ? TREMOLO_NOT_SYNCED
+            : served_discard(job->served, store, job->discard.from, job->discard.to, seconds_now(),
+                             &job->discard.reports);
     if (tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
-        settle(writer, status);
+        settle(embedded, status);
     } else if (status != TREMOLO_OK) {
         store->discard(store);
     }
     return status;
 }
 
-static void embedded_change(struct writer *writer, struct job *job)
+static void embedded_change(void *owner, struct batch_job *queued)
 {
-    job->status = job->kind == JOB_CREATE    ? create_study(writer, job)
-                  : job->kind == JOB_DISCARD ? discard_span(writer, job)
-                                             : close_round(writer, job);
+    struct embedded *embedded = owner;
+    struct job *job = job_of(queued);
+    job->status = job->kind == JOB_CREATE    ? create_study(embedded, job)
+                  : job->kind == JOB_DISCARD ? discard_span(embedded, job)
+                                             : close_round(embedded, job);
     job->done(job);
 }
 
 /* ---------------------------------------------------------------- idle */
 
-static void close_due_rounds(struct writer *writer)
+static void close_due_rounds(struct embedded *embedded)
 {
-    for (size_t i = 0; i < writer->study_count; i++) {
-        if (rounds_is_due(writer->studies[i], writer_seconds())) {
-            (void)close_newest(writer, writer->studies[i]);
+    for (size_t i = 0; i < embedded->writer->studies.count; i++) {
+        if (rounds_is_due(embedded->writer->studies.study[i], seconds_now())) {
+            (void)close_newest(embedded, embedded->writer->studies.study[i]);
         }
     }
 }
 
-static void checkpoint(struct writer *writer)
+static void checkpoint(struct embedded *embedded)
 {
-    struct embedded *embedded = embedded_of(writer);
     enum tremolo_status status = TREMOLO_OK;
-    if (is_stopped(writer)) {
+    if (is_stopped(embedded)) {
         return; /* our sums may lack what the log has; a restart folds it again */
     }
-    for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
-        status = served_put_checkpoint(embedded->store, writer->studies[i]);
-        status = status == TREMOLO_OK ? history_put(embedded->store, writer->studies[i]) : status;
+    for (size_t i = 0; i < embedded->writer->studies.count && status == TREMOLO_OK; i++) {
+        status = served_put_checkpoint(embedded->store, embedded->writer->studies.study[i]);
+        status = status == TREMOLO_OK
+                     ? history_put(embedded->store, embedded->writer->studies.study[i])
+                     : status;
     }
-    status = sync_and_settle(writer, status);
-    for (size_t i = 0; i < writer->study_count; i++) {
+    status = sync_and_settle(embedded, status);
+    for (size_t i = 0; i < embedded->writer->studies.count; i++) {
         if (status == TREMOLO_OK) {
-            served_checkpointed(writer->studies[i]);
+            served_checkpointed(embedded->writer->studies.study[i]);
         } else {
-            history_keep(writer->studies[i]); /* what was put is forgotten again */
+            history_keep(embedded->writer->studies.study[i]); /* what was put is forgotten again */
         }
     }
     embedded->since_checkpoint = 0;
-    embedded->checkpointed_at = writer_seconds();
+    embedded->checkpointed_at = seconds_now();
 }
 
-static void checkpoint_when_due(struct writer *writer)
+static void checkpoint_when_due(struct embedded *embedded)
 {
-    const struct embedded *embedded = embedded_of(writer);
-    bool late = writer_seconds() - embedded->checkpointed_at >= CHECKPOINT_SECONDS;
+    bool late = seconds_now() - embedded->checkpointed_at >= CHECKPOINT_SECONDS;
     if (embedded->since_checkpoint >= CHECKPOINT_REPORTS ||
         (late && embedded->since_checkpoint > 0)) {
-        checkpoint(writer);
+        checkpoint(embedded);
     }
 }
 
 /* Whoever asks for our health sends nothing while we say no, so no report would ever show that
  * the disk has room again: once a second we write the time ourselves. */
-static void try_again(struct writer *writer)
+static void try_again(struct embedded *embedded)
 {
-    struct embedded *embedded = embedded_of(writer);
-    enum tremolo_status health = writer_health(writer, NULL);
-    int64_t now = writer_seconds();
+    enum tremolo_status health = batcher_health(&embedded->writer->batcher, NULL);
+    int64_t now = seconds_now();
     if (health == TREMOLO_OK || health == TREMOLO_NOT_SYNCED || now == embedded->tried_at) {
         return;
     }
     embedded->tried_at = now;
     uint8_t time[8];
     bytes_put_u64(time, (uint64_t)now);
-    (void)sync_and_settle(writer, embedded->store->put(embedded->store, "probe",
-                                                       (const uint8_t *)"time", 4, time, 8));
+    (void)sync_and_settle(embedded, embedded->store->put(embedded->store, "probe",
+                                                         (const uint8_t *)"time", 4, time, 8));
 }
 
 /* A directory that was removed or replaced takes all we write with it: no acknowledgement may
  * follow, and nothing that comes back later under its name is what we read. */
-static void look_for_store(struct writer *writer)
+static void look_for_store(struct embedded *embedded)
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     enum tremolo_status status = store->present != NULL ? store->present(store) : TREMOLO_OK;
-    if (status != TREMOLO_OK && !is_stopped(writer)) {
-        writer_note_failure(writer, status, store->explain(store), true);
+    if (status != TREMOLO_OK && !is_stopped(embedded)) {
+        batcher_note_failure(&embedded->writer->batcher, status, store->explain(store), true);
     }
 }
 
-static void embedded_idle(struct writer *writer)
+static void embedded_idle(void *owner)
 {
-    embedded_of(writer)->round_due = false;
-    look_for_store(writer);
-    close_due_rounds(writer);
-    checkpoint_when_due(writer);
-    try_again(writer);
+    struct embedded *embedded = owner;
+    embedded->round_due = false;
+    look_for_store(embedded);
+    close_due_rounds(embedded);
+    checkpoint_when_due(embedded);
+    try_again(embedded);
 }
 
 /* Is there more to do than the next batch? */
-static bool embedded_is_due(struct writer *writer)
+static bool embedded_is_due(void *owner)
 {
-    const struct embedded *embedded = embedded_of(writer);
+    const struct embedded *embedded = owner;
     return embedded->round_due || embedded->since_checkpoint >= CHECKPOINT_REPORTS;
 }
 
-static void embedded_end(struct writer *writer)
+static void embedded_end(void *owner)
 {
-    struct embedded *embedded = embedded_of(writer);
-    checkpoint(writer);
+    struct embedded *embedded = owner;
+    checkpoint(embedded);
     embedded->store->close(embedded->store);
     free(embedded);
 }
 
-static const struct backend own_log = {
+static const struct batcher_backend own_log = {
     .run_batch = embedded_batch,
     .is_due = embedded_is_due,
-    .run_change = embedded_change,
+    .run_alone = embedded_change,
     .idle = embedded_idle,
     .end = embedded_end,
 };
@@ -425,14 +433,14 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
     struct start *start = context;
     struct writer *writer = start->writer;
     struct served_study *served = NULL;
-    if (writer->study_count == WRITER_STUDIES_MAX) {
+    if (writer->studies.count == STUDIES_MAX) {
         return words_say(start->words, TREMOLO_BAD_ARGUMENT, "there are more than %d studies",
-                         WRITER_STUDIES_MAX);
+                         STUDIES_MAX);
     }
     enum tremolo_status status = served_from_row(&served, key, key_length, value, length,
                                                  writer->signing_key, writer->secret, start->words);
     if (status == TREMOLO_OK) {
-        writer_add_study(writer, served);
+        studies_add(&writer->studies, served);
     }
     return status;
 }
@@ -441,12 +449,12 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
  * vectors that came from other sums; old reports of them would be debiased with ours. So nobody
  * opens them here again: the study ends with its newest round. In an undecided copy that is
  * for the operator to say. */
-static enum tremolo_status settle_rounds(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
+static enum tremolo_status settle_rounds(struct embedded *embedded, char words[TREMOLO_WORDS_BYTES])
 {
-    struct store *store = embedded_of(writer)->store;
+    struct store *store = embedded->store;
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < writer->study_count && status == TREMOLO_OK; i++) {
-        struct served_study *served = writer->studies[i];
+    for (size_t i = 0; i < embedded->writer->studies.count && status == TREMOLO_OK; i++) {
+        struct served_study *served = embedded->writer->studies.study[i];
         if (store->past == STORE_ITS_OWN || served->opened == served->round_limit) {
             continue;
         }
@@ -468,15 +476,15 @@ static enum tremolo_status settle_rounds(struct writer *writer, char words[TREMO
     return status;
 }
 
-static enum tremolo_status recover(struct writer *writer, char words[TREMOLO_WORDS_BYTES])
+static enum tremolo_status recover(struct embedded *embedded, char words[TREMOLO_WORDS_BYTES])
 {
-    struct store *store = embedded_of(writer)->store;
-    struct start start = {writer, words};
+    struct store *store = embedded->store;
+    struct start start = {embedded->writer, words};
     char why[TREMOLO_WORDS_BYTES] = "";
     words[0] = '\0';
     enum tremolo_status status = store->each(store, "study", recover_study, &start);
     if (status == TREMOLO_OK) {
-        status = served_recover_all(writer->studies, writer->study_count, true, store, why);
+        status = served_recover_all(&embedded->writer->studies, true, store, why);
     } else {
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }
@@ -484,7 +492,7 @@ static enum tremolo_status recover(struct writer *writer, char words[TREMOLO_WOR
         (void)words_say(words, status, "the log cannot be recovered: %s",
                         why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
-    return status == TREMOLO_OK ? settle_rounds(writer, words) : status;
+    return status == TREMOLO_OK ? settle_rounds(embedded, words) : status;
 }
 
 enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,
@@ -498,11 +506,12 @@ enum tremolo_status writer_start_embedded(struct writer **writer, struct store *
         free(embedded);
         return words_say(words, TREMOLO_NO_MEMORY, "out of memory");
     }
+    embedded->writer = made;
     embedded->store = store;
-    embedded->checkpointed_at = writer_seconds();
-    enum tremolo_status status = recover(made, words);
+    embedded->checkpointed_at = seconds_now();
+    enum tremolo_status status = recover(embedded, words);
     if (status == TREMOLO_OK) {
-        status = writer_run(made, words);
+        status = batcher_start(&made->batcher, words);
     }
     if (status != TREMOLO_OK) {
         writer_free(made);

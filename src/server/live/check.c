@@ -13,15 +13,13 @@
 #include "served_study.h"
 #include "store_audit.h"
 #include "tremolo_server.h"
-#include "writer.h"
 
 enum { FINDINGS_MAX = 200 };
 
 struct check {
     json_t *findings;
     size_t found;
-    struct served_study *studies[WRITER_STUDIES_MAX];
-    size_t count;
+    struct studies studies;
     uint64_t segments, sound, reports; /* of the log; records in the sound ones */
 };
 
@@ -39,12 +37,14 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
 {
     struct check *check = context;
     char words[TREMOLO_WORDS_BYTES] = "there are too many studies";
+    struct served_study *served = NULL;
     enum tremolo_status status =
-        check->count == WRITER_STUDIES_MAX
+        check->studies.count == STUDIES_MAX
             ? TREMOLO_BAD_STUDY
-            : served_from_row(&check->studies[check->count], key, key_length, value, length, NULL,
-                              NULL, words);
-    check->count += status == TREMOLO_OK;
+            : served_from_row(&served, key, key_length, value, length, NULL, NULL, words);
+    if (status == TREMOLO_OK) {
+        studies_add(&check->studies, served);
+    }
     if (status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED) {
         note(check, words);
         return TREMOLO_OK;
@@ -73,20 +73,9 @@ static bool count_records(struct check *check, const struct store_segment *segme
 /* A new store that gets what is sound of another. */
 struct rescue {
     struct store *from, *to;
-    struct check *check;                 /* its studies are those that are copied */
-    const char *kind;                    /* of the states that are copied now */
-    uint16_t newest[WRITER_STUDIES_MAX]; /* round of each study */
+    struct check *check; /* its studies are those that are copied */
+    const char *kind;    /* of the states that are copied now */
 };
-
-/* The number of the study with this tag, or how many there are. */
-static size_t find_tag(const struct check *check, const uint8_t *tag)
-{
-    size_t i = 0;
-    while (i < check->count && memcmp(check->studies[i]->id, tag, STORE_STUDY_BYTES) != 0) {
-        i++;
-    }
-    return i;
-}
 
 /* Studies first, then their rounds in order; sums are made from the log again. Nothing is copied of
  * a study that this version does not serve: no server would start on it. */
@@ -100,13 +89,13 @@ static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t 
             return status;
         }
     }
-    size_t at =
-        key_length >= STORE_STUDY_BYTES ? find_tag(rescue->check, key) : rescue->check->count;
-    if (at == rescue->check->count) {
+    struct served_study *served =
+        key_length >= STORE_STUDY_BYTES ? studies_find(&rescue->check->studies, key) : NULL;
+    if (served == NULL) {
         return TREMOLO_OK;
     }
     if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
-        rescue->newest[at] = (uint16_t)(key[key_length - 2] << 8 | key[key_length - 1]);
+        served->round_limit = 1u + (unsigned)(key[key_length - 2] << 8 | key[key_length - 1]);
     }
     return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
 }
@@ -119,7 +108,7 @@ static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
         uint64_t position;
         if (rescue->from->read(rescue->from, at, &segment) == TREMOLO_OK &&
             segment.position == at &&
-            find_tag(rescue->check, segment.study) < rescue->check->count &&
+            studies_find(&rescue->check->studies, segment.study) != NULL &&
             segment_check(segment.bytes, segment.length) == TREMOLO_OK) {
             status = rescue->to->append(rescue->to, segment.study, segment.bytes, segment.length,
                                         &position);
@@ -132,8 +121,9 @@ static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
 static enum tremolo_status end_rounds(struct rescue *rescue)
 {
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t i = 0; i < rescue->check->count && status == TREMOLO_OK; i++) {
-        status = served_put_final(rescue->to, rescue->check->studies[i], rescue->newest[i]);
+    for (size_t i = 0; i < rescue->check->studies.count && status == TREMOLO_OK; i++) {
+        const struct served_study *served = rescue->check->studies.study[i];
+        status = served_put_final(rescue->to, served, served->round_limit - 1);
     }
     return status;
 }
@@ -155,8 +145,7 @@ static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last,
         status = copy_segments(rescue, last);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(rescue->check->studies, rescue->check->count, true, rescue->to,
-                                    words);
+        status = served_recover_all(&rescue->check->studies, true, rescue->to, words);
     }
     return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
 }
@@ -229,7 +218,7 @@ static void recover(struct check *check, const char *data)
         status = store->each(store, "study", take_study, check);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(check->studies, check->count, check->found == 0, store, words);
+        status = served_recover_all(&check->studies, check->found == 0, store, words);
     }
     if (status != TREMOLO_OK) {
         note(check, words[0] != '\0' ? words : tremolo_status_sentence(status));
@@ -242,8 +231,8 @@ static void recover(struct check *check, const char *data)
 static json_t *studies_json(const struct check *check)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < check->count; i++) {
-        const struct served_study *served = check->studies[i];
+    for (size_t i = 0; i < check->studies.count; i++) {
+        const struct served_study *served = check->studies.study[i];
         json_latch_append(&list, json_pack("{s:s, s:I, s:I, s:I, s:b}", "study", served->id_text,
                                            "reports", (json_int_t)served->reports, "round",
                                            (json_int_t)served->opened - 1, "rounds",
@@ -279,6 +268,7 @@ enum tremolo_status tremolo_server_check(char **json, const char *data, const ch
         free(check);
         return TREMOLO_NO_MEMORY;
     }
+    studies_init(&check->studies);
     check->findings = json_array();
     struct store_audit audit = {.finding = note, .context = check};
     enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words);
@@ -295,9 +285,7 @@ enum tremolo_status tremolo_server_check(char **json, const char *data, const ch
     if (status == TREMOLO_OK) {
         status = json_latch_text(json, document(check, &audit, data), JSON_COMPACT);
     }
-    for (size_t i = 0; i < check->count; i++) {
-        served_free(check->studies[i]);
-    }
+    studies_free(&check->studies);
     json_decref(check->findings);
     free(check);
     return status;

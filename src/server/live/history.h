@@ -21,7 +21,7 @@ enum {
 
 struct served_study;
 struct store;
-struct writer;
+struct studies;
 
 struct history_sample {
     int64_t time; /* Unix seconds */
@@ -89,10 +89,10 @@ void history_keep(struct served_study *served);
 TREMOLO_MUST_USE enum tremolo_status history_decode(struct history *history, size_t features,
                                                     const uint8_t *value, size_t length);
 
-/* The thread that ticks for every study of `writer`, which must outlive it. NULL
+/* The thread that ticks for every study of the list, which must outlive it. NULL
  * without memory or thread. */
 struct sampler;
-struct sampler *sampler_start(struct writer *writer);
+struct sampler *sampler_start(struct studies *studies);
 void sampler_stop(struct sampler *sampler);
 
 #endif

@@ -4,6 +4,7 @@
  * bits. The store is opened for reading, so that nothing in the directory changes;
  * one that a server is using is refused. */
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "estimate.h"
@@ -67,19 +68,28 @@ enum tremolo_status served_load(struct served_study **served, struct store *stor
                                 const char *study, char words[TREMOLO_WORDS_BYTES])
 {
     struct wanted wanted = {.id = study};
+    struct studies *one = calloc(1, sizeof *one);
+    if (one == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    studies_init(one);
     enum tremolo_status status = store->each(store, "study", take_study, &wanted);
     if (status == TREMOLO_OK) {
         status = choose(&wanted, words);
     }
     if (status == TREMOLO_OK) {
-        status = served_recover_all(&wanted.served, 1, wanted.studies == 1, store, words);
+        studies_add(one, wanted.served);
+        status = served_recover_all(one, wanted.studies == 1, store, words);
+        one->count = 0; /* the study is the caller's */
     }
-    if (status != TREMOLO_OK) {
+    if (status == TREMOLO_OK) {
+        *served = wanted.served;
+    } else {
         served_free(wanted.served);
-        return status;
     }
-    *served = wanted.served;
-    return TREMOLO_OK;
+    studies_free(one);
+    free(one);
+    return status;
 }
 
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,

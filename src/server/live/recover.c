@@ -12,7 +12,6 @@
 
 #include "encoder.h"
 #include "served_study.h"
-#include "study_table.h"
 #include "log.h"
 #include "study_internal.h"
 
@@ -28,9 +27,7 @@ struct waiting_key {
 
 /* Studies that come back together, and where to say what is wrong. */
 struct recovery {
-    struct served_study *const *studies;
-    size_t count;
-    struct study_table table;      /* of the same */
+    struct studies *studies;
     bool all;                      /* the store has no other studies */
     const struct state_kind *kind; /* of the states that come back now */
     struct store *store;
@@ -217,7 +214,7 @@ static enum tremolo_status recover_state(void *context, const uint8_t *key, size
     struct recovery *recovery = context;
     const struct state_kind *kind = recovery->kind;
     bool fits = key_length == (kind->numbered ? SERVED_ROUND_KEY_BYTES : STORE_STUDY_BYTES);
-    struct served_study *served = fits ? study_table_find(&recovery->table, key) : NULL;
+    struct served_study *served = fits ? studies_find(recovery->studies, key) : NULL;
     char text[8] = "";
     unsigned number = 0;
     if (served == NULL) {
@@ -239,8 +236,8 @@ static enum tremolo_status recover_state(void *context, const uint8_t *key, size
 static enum tremolo_status recover_states(struct recovery *recovery)
 {
     struct store *store = recovery->store;
-    for (size_t i = 0; i < recovery->count; i++) {
-        recovery->studies[i]->opened = 0;
+    for (size_t i = 0; i < recovery->studies->count; i++) {
+        recovery->studies->study[i]->opened = 0;
     }
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < sizeof state_kinds / sizeof state_kinds[0] && status == TREMOLO_OK;
@@ -248,8 +245,8 @@ static enum tremolo_status recover_states(struct recovery *recovery)
         recovery->kind = &state_kinds[i];
         status = store->each(store, recovery->kind->kind, recover_state, recovery);
     }
-    for (size_t i = 0; i < recovery->count && status == TREMOLO_OK; i++) {
-        struct served_study *served = recovery->studies[i];
+    for (size_t i = 0; i < recovery->studies->count && status == TREMOLO_OK; i++) {
+        struct served_study *served = recovery->studies->study[i];
         size_t known = 0;
         for (unsigned t = 0; t < served->opened; t++) {
             known += (size_t)tremolo_moments_count(served->rounds[t].moments);
@@ -396,7 +393,7 @@ static enum tremolo_status recover_log(struct recovery *recovery)
         if (status != TREMOLO_OK || segment.position == 0) {
             break;
         }
-        struct served_study *served = study_table_find(&recovery->table, segment.study);
+        struct served_study *served = studies_find(recovery->studies, segment.study);
         if (served != NULL) {
             status = recover_segment(recovery, served, &segment);
             served->log_position = segment.position;
@@ -435,26 +432,18 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
     return TREMOLO_OK;
 }
 
-enum tremolo_status served_recover_all(struct served_study *const *studies, size_t count, bool all,
-                                       struct store *store, char words[TREMOLO_WORDS_BYTES])
+enum tremolo_status served_recover_all(struct studies *studies, bool all, struct store *store,
+                                       char words[TREMOLO_WORDS_BYTES])
 {
-    struct recovery recovery = {
-        .studies = studies, .count = count, .all = all, .store = store, .words = words};
+    struct recovery recovery = {.studies = studies, .all = all, .store = store, .words = words};
     words[0] = '\0';
-    if (!study_table_init(&recovery.table, count)) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++) {
-        study_table_add(&recovery.table, studies[i]);
-    }
     enum tremolo_status status = recover_states(&recovery);
     if (status == TREMOLO_OK) {
         status = recover_log(&recovery);
     }
-    for (size_t i = 0; i < count && status == TREMOLO_OK; i++) {
-        status = compare(&recovery, studies[i]);
+    for (size_t i = 0; i < studies->count && status == TREMOLO_OK; i++) {
+        status = compare(&recovery, studies->study[i]);
     }
-    study_table_free(&recovery.table);
     if (status != TREMOLO_OK && words[0] == '\0') {
         const char *why = store->explain(store);
         status =

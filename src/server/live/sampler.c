@@ -10,12 +10,12 @@
 #include "background.h"
 #include "clock.h"
 #include "history.h"
-#include "writer.h"
+#include "served_study.h"
 
 enum { TICK_MS = 1000, PAUSE_FACTOR = 19, PAUSE_MS_MAX = 120000 };
 
 struct sampler {
-    struct writer *writer;
+    struct studies *studies;
     struct background thread;
 };
 
@@ -45,9 +45,9 @@ static void *sampler_main(void *argument)
     int64_t pause = TICK_MS;
     while (pause_for(sampler, pause)) {
         int64_t start = clock_ms();
-        size_t count = writer_study_count(sampler->writer);
+        size_t count = studies_count(sampler->studies);
         for (size_t i = 0; i < count && !is_stopping(sampler); i++) {
-            history_tick(writer_study(sampler->writer, i), (int64_t)time(NULL), clock_ms());
+            history_tick(studies_at(sampler->studies, i), (int64_t)time(NULL), clock_ms());
         }
         pause = PAUSE_FACTOR * (clock_ms() - start);
         pause = pause < TICK_MS ? TICK_MS : pause > PAUSE_MS_MAX ? PAUSE_MS_MAX : pause;
@@ -55,13 +55,13 @@ static void *sampler_main(void *argument)
     return NULL;
 }
 
-struct sampler *sampler_start(struct writer *writer)
+struct sampler *sampler_start(struct studies *studies)
 {
     struct sampler *sampler = calloc(1, sizeof *sampler);
     if (sampler == NULL) {
         return NULL;
     }
-    sampler->writer = writer;
+    sampler->studies = studies;
     background_init(&sampler->thread);
     if (!background_start(&sampler->thread, sampler_main, sampler)) {
         sampler_stop(sampler);

@@ -164,6 +164,66 @@ unsigned served_bucket(const struct served_study *served, const struct arrival *
     return tremolo_bucket_of(padded);
 }
 
+/* ---------------------------------------------------------------- the list of studies */
+
+void studies_init(struct studies *studies)
+{
+    (void)pthread_rwlock_init(&studies->lock, NULL);
+}
+
+void studies_free(struct studies *studies)
+{
+    for (size_t i = 0; i < studies->count; i++) {
+        served_free(studies->study[i]);
+    }
+    (void)pthread_rwlock_destroy(&studies->lock);
+}
+
+/* The slot of this tag, or the free one in which it belongs. Lock held. */
+static struct served_study **slot_of(struct studies *studies, const uint8_t *tag)
+{
+    uint64_t first;
+    memcpy(&first, tag, sizeof first);
+    size_t at = (size_t)first % STUDIES_SLOTS;
+    while (studies->slot[at] != NULL &&
+           memcmp(studies->slot[at]->id, tag, STORE_STUDY_BYTES) != 0) {
+        at = (at + 1) % STUDIES_SLOTS;
+    }
+    return &studies->slot[at];
+}
+
+void studies_add(struct studies *studies, struct served_study *served)
+{
+    (void)pthread_rwlock_wrlock(&studies->lock);
+    studies->study[studies->count++] = served;
+    *slot_of(studies, served->id) = served;
+    (void)pthread_rwlock_unlock(&studies->lock);
+}
+
+size_t studies_count(struct studies *studies)
+{
+    (void)pthread_rwlock_rdlock(&studies->lock);
+    size_t count = studies->count;
+    (void)pthread_rwlock_unlock(&studies->lock);
+    return count;
+}
+
+struct served_study *studies_at(struct studies *studies, size_t index)
+{
+    (void)pthread_rwlock_rdlock(&studies->lock);
+    struct served_study *served = index < studies->count ? studies->study[index] : NULL;
+    (void)pthread_rwlock_unlock(&studies->lock);
+    return served;
+}
+
+struct served_study *studies_find(struct studies *studies, const uint8_t *tag)
+{
+    (void)pthread_rwlock_rdlock(&studies->lock);
+    struct served_study *found = *slot_of(studies, tag);
+    (void)pthread_rwlock_unlock(&studies->lock);
+    return found;
+}
+
 /* ---------------------------------------------------------------- storing */
 
 enum tremolo_status served_put_study(struct store *store, const struct served_study *served)

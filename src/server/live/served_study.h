@@ -123,6 +123,30 @@ struct served_study {
     bool touched;
 };
 
+/* The studies of a server: by number in the order in which they came, and by their tag in one step
+ * however many there are. Tags are the beginnings of hashes, so their own bytes spread them over the
+ * slots. A study stays until the end, so a pointer to one stays valid. The lock guards the list,
+ * not the studies. */
+enum { STUDIES_MAX = 16384, STUDIES_SLOTS = 2 * STUDIES_MAX };
+
+struct studies {
+    pthread_rwlock_t lock;
+    size_t count;
+    struct served_study *study[STUDIES_MAX];
+    struct served_study *slot[STUDIES_SLOTS]; /* NULL: free; at most half are taken */
+};
+
+void studies_init(struct studies *studies); /* of zeros */
+void studies_free(struct studies *studies); /* and each study */
+
+/* The list takes the study over. There must be room, and no study with the same tag. */
+void studies_add(struct studies *studies, struct served_study *served);
+size_t studies_count(struct studies *studies);
+
+/* NULL when there are not so many, or none with this tag, the first STORE_STUDY_BYTES of an id. */
+struct served_study *studies_at(struct studies *studies, size_t index);
+struct served_study *studies_find(struct studies *studies, const uint8_t *tag);
+
 /* A new study with round 0 open in memory, nothing stored. `json` is the study;
  * `signing_key` is the server's; `secret` must outlive the study. Both are NULL for readers, who
  * neither sign nor authenticate. */
@@ -174,8 +198,8 @@ void served_checkpointed(struct served_study *served);
 /* Rounds, checkpoints and log of studies just made, in one pass over the log: the folds are
  * then the same, to the bit, as those that were lost. With `all` the store must hold nothing of
  * other studies. What does not agree is MALFORMED, and `words` say what and where. */
-TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct served_study *const *studies,
-                                                        size_t count, bool all, struct store *store,
+TREMOLO_MUST_USE enum tremolo_status served_recover_all(struct studies *studies, bool all,
+                                                        struct store *store,
                                                         char words[TREMOLO_WORDS_BYTES]);
 
 /* The study with this id text, or with NULL the only one, from a store that no server is using,

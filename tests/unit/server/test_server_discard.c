@@ -37,7 +37,7 @@ static void open_again(void)
 {
     writer_stop(writer);
     writer = start_writer(open_store());
-    served = writer_study(writer, 0);
+    served = studies_at(&writer->studies, 0);
 }
 
 static int64_t next_second(void)

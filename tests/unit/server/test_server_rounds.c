@@ -16,7 +16,7 @@ static void open_again(void)
 {
     writer_stop(writer);
     writer = start_writer(open_store());
-    served = writer_study(writer, 0);
+    served = studies_at(&writer->studies, 0);
 }
 
 static int set_up(void **state)
@@ -151,9 +151,9 @@ static void test_a_study_is_created_once(void **state)
     struct served_study *first = served;
     assert_status(create(server_study_open), TREMOLO_OK);
     assert_ptr_equal(served, first);
-    assert_int_equal(writer_study_count(writer), 1);
+    assert_int_equal(studies_count(&writer->studies), 1);
     assert_status(create("{\"tremolo\": 1}"), TREMOLO_BAD_STUDY);
-    assert_int_equal(writer_study_count(writer), 1);
+    assert_int_equal(studies_count(&writer->studies), 1);
 }
 
 /* Two reports with one id in one group: the first is taken, other bytes are a
@@ -176,7 +176,7 @@ static void test_conflicts_within_a_group(void **state)
         check_report(&arrivals[i], rows + 3 * i, &served->check);
         assert_int_equal(arrivals[i].outcome, OUTCOME_PENDING);
     }
-    struct job job = {.served = served, .reports = {arrivals, rows, 3}, .bytes = 200};
+    struct job job = {.served = served, .reports = {arrivals, rows, 3}, .queued.bytes = 200};
     assert_true(submit_and_wait(writer, &job));
     assert_int_equal(arrivals[0].outcome, OUTCOME_ACCEPTED);
     assert_int_equal(arrivals[1].outcome, OUTCOME_OTHER_BYTES);
@@ -208,25 +208,27 @@ static void test_two_studies_share_a_log(void **state)
         assert_int_equal(send_as(&report, served == rounds ? name : ""), OUTCOME_ACCEPTED);
     }
     for (size_t i = 0; i < 2; i++) {
-        served = writer_study(writer, i);
+        served = studies_at(&writer->studies, i);
         (void)snprintf(before[i], sizeof before[i], "%s", served->id_text);
         texts[i] = estimate();
     }
     open_again();
     for (size_t i = 0; i < 2; i++) { /* they may come in another order */
-        served = writer_study(writer, i);
+        served = studies_at(&writer->studies, i);
         char *after = estimate();
         assert_string_equal(after, texts[strcmp(served->id_text, before[0]) == 0 ? 0 : 1]);
         free(after);
     }
-    assert_int_equal(writer_study(writer, 0)->reports + writer_study(writer, 1)->reports, DEVICES);
+    assert_int_equal(studies_at(&writer->studies, 0)->reports +
+                         studies_at(&writer->studies, 1)->reports,
+                     DEVICES);
     free(texts[0]);
     free(texts[1]);
 }
 
 static void test_a_full_queue_refuses(void **state)
 {
-    struct job job = {.bytes = (size_t)WRITER_QUEUE_BYTES_MAX + 1};
+    struct job job = {.queued.bytes = (size_t)BATCHER_QUEUE_BYTES_MAX + 1};
     (void)state;
     assert_false(writer_submit(writer, &job));
 }

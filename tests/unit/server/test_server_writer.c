@@ -75,7 +75,7 @@ static void prepare(struct sending *sending, size_t bytes)
                                         .length = (uint16_t)sending->report.length};
     sending->job = (struct job){.served = served,
                                 .reports = {&sending->arrival, sending->row, 1},
-                                .bytes = bytes,
+                                .queued.bytes = bytes,
                                 .done = note_thread,
                                 .context = sending};
     sending->done = false;
@@ -86,7 +86,7 @@ static void prepare(struct sending *sending, size_t bytes)
 static void submit(struct sending *sending, size_t bytes)
 {
     prepare(sending, bytes);
-    assert_null(writer_submit_all(writer, &sending->job));
+    assert_null(batcher_submit_all(&writer->batcher, &sending->job.queued));
 }
 
 static void wait_until_done(const struct sending *sending)
@@ -150,10 +150,10 @@ static _Atomic bool held;
 static void *hold_the_lock(void *argument)
 {
     (void)argument;
-    (void)pthread_mutex_lock(&writer->write_lock);
+    (void)pthread_mutex_lock(&writer->batcher.write_lock);
     held = true;
     rest(HELD_US);
-    (void)pthread_mutex_unlock(&writer->write_lock);
+    (void)pthread_mutex_unlock(&writer->batcher.write_lock);
     return NULL;
 }
 
@@ -193,14 +193,15 @@ static void test_the_writer_is_called_for_a_change(void **state)
         struct sending sending = {.done = false};
         struct job change = job_create(server_study_open); /* it is there: nothing happens */
         change.done = note_thread;
+        change.queued.alone = true;
         change.context = &sending;
         struct sending before;
         if (i % 2 == 0) {
-            assert_null(writer_submit_all(writer, &change));
+            assert_null(batcher_submit_all(&writer->batcher, &change.queued));
         } else {
             prepare(&before, 60);
-            before.job.next = &change;
-            assert_null(writer_submit_all(writer, &before.job));
+            before.job.queued.next = &change.queued;
+            assert_null(batcher_submit_all(&writer->batcher, &before.job.queued));
             wait_until_done(&before);
         }
         for (int wait = 0; wait < 5000 && !sending.done; wait++) {
