@@ -379,6 +379,7 @@ void estimate_document_level(json_t *document, double level)
     (void)json_object_set_new(document, "r2_low", json_null());
     (void)json_object_set_new(document, "r2_high", json_null());
     (void)json_object_set_new(document, "level", json_latch_number(level));
+    estimate_set_answers(document);
 }
 
 enum tremolo_status tremolo_estimate_json_level(char **json, const char *document, size_t length,

@@ -251,6 +251,7 @@ static json_t *document_of(const struct tremolo_report_fit *fit)
     json_t *guarantee = guarantee_promise_json(&fit->promise, fit->epsilon);
     json_t *document = estimate_document(&fit->estimate);
     (void)json_object_set_new(document, "guarantee", guarantee != NULL ? guarantee : json_null());
+    estimate_set_answers(document);
     if (fit->promise.law.first == 0) { /* ballots are no gradients */
         (void)json_object_set_new(document, "convergence", estimate_convergence(&fit->convergence));
     }

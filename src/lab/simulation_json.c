@@ -306,6 +306,7 @@ json_t *simulation_document(const struct tremolo_simulation *simulation,
     estimate.title = title;
     json_t *document = estimate_document(&estimate);
     (void)json_object_set_new(document, "guarantee", guarantee_of(simulation, design, result));
+    estimate_set_answers(document);
     (void)json_object_set_new(document, "simulation", simulation_json(simulation, design, result));
     if (tremolo_experiment_takes_rounds(simulation->experiment.method)) {
         (void)json_object_set_new(document, "convergence",

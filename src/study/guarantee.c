@@ -365,6 +365,52 @@ static json_t *any_two_json(const struct tremolo_explanation *explanation)
                : json_null();
 }
 
+enum { GUESS_BYTES = TREMOLO_PERCENT_BYTES + 32 };
+
+/* "at most 79.2% of the time"; "always" where there is no epsilon. Returns `text`. */
+static const char *guess_words(char text[GUESS_BYTES], double epsilon, double right)
+{
+    char percent[TREMOLO_PERCENT_BYTES];
+    (void)tremolo_percent_text(percent, right, true);
+    bool above = percent[0] == '>';
+    (void)snprintf(text, GUESS_BYTES, isfinite(epsilon) ? "%s %s of the time" : "always",
+                   above ? "above" : "at most", percent + above);
+    return text;
+}
+
+/* The guarantee in one sentence, the same on every page and in every text. */
+static json_t *answer_json(const struct tremolo_promise *promise, double epsilon, double right,
+                           const struct tremolo_explanation *explanation)
+{
+    char near[GUESS_BYTES], far[GUESS_BYTES] = "always";
+    const char *clear = promise->response_private ? "" : " The response is sent as it is.";
+    const struct tremolo_difference *any = &explanation->differences[explanation->any_two];
+    (void)guess_words(near, epsilon, right);
+    if (!(promise->distance > 0)) {
+        return json_sprintf("Guessing between any two people, an attacker is right %s; a coin is "
+                            "right 50%%.%s",
+                            near, clear);
+    }
+    if (explanation->any_two < explanation->difference_count) {
+        (void)guess_words(far, any->epsilon, any->attacker_right);
+    }
+    return json_sprintf("Guessing between two people as alike as the study promises for, an "
+                        "attacker is right %s, between any two %s; a coin is right 50%%.%s",
+                        near, far, clear);
+}
+
+/* What a reader is warned of; "" where devices allow the study by default. */
+static const char *caution_of(enum tremolo_strength strength)
+{
+    switch (strength) {
+    case TREMOLO_STRENGTH_POLICY: return "";
+    case TREMOLO_STRENGTH_PAST:
+        return "Devices allow epsilon 2 for one study by default, between any two people; those "
+               "that report were set to allow more.";
+    default: return "The noise protects hardly anything; devices that report were set to allow it.";
+    }
+}
+
 /* A distance is written as it was asked for; 0: any two. */
 static json_t *guarantee_json(const struct tremolo_promise *promise, double epsilon,
                               const struct tremolo_explanation *explanation)
@@ -376,13 +422,15 @@ static json_t *guarantee_json(const struct tremolo_promise *promise, double epsi
                            promise->distance)
             : json_string("any");
     json_t *facts = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o}", "epsilon",
+        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o, s:s, s:o}", "epsilon",
         json_latch_number(epsilon), "delta", json_latch_number(promise->delta), "mu",
         json_latch_number(mu), "rho", json_latch_number(nextafter(mu * mu / 2, INFINITY)),
         "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
         "releases", (json_int_t)promise->releases, "attacker_right", json_latch_number(right),
         "any_two", any_two_json(explanation), "strength",
-        tremolo_strength_name(explanation->strength), "tradeoff",
+        tremolo_strength_name(explanation->strength), "answer",
+        answer_json(promise, epsilon, right, explanation), "caution",
+        caution_of(explanation->strength), "tradeoff",
         tradeoff_json(mu, epsilon, right, promise->law.first > 0));
     if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
         json_decref(facts);

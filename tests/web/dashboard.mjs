@@ -109,8 +109,8 @@ await test('a study that closed without reports promises nothing more', async ()
     await changed(page, '**/history', (history) => ({ ...history, state: 'done' }));
     await page.goto(at(setting.markup));
     await ready(page);
-    assert.match(await page.textContent('.answers3 .lead'), /^Nothing was learnt: 0 of about [0-9,]+ devices, which unrelated features with effects of a usual size need$/);
-    assert.equal(await page.textContent('.answer .amount'), 'Nothing');
+    assert.match(await page.textContent('.answers3 .lead'), /^No significant effect: 0 of about [0-9,]+ devices, which unrelated features with effects of a usual size need$/);
+    assert.equal(await page.textContent('.answer .amount'), 'No estimate');
     assert.doesNotMatch(await page.innerText('main'), /\byet\b|appear here once/);
     await page.close();
 });
@@ -136,7 +136,7 @@ await test('before two devices nothing is claimed', async () => {
     await ready(page);
     const { devices_needed: needed } = await ask(setting.plain, 'estimate');
     assert.ok(needed > 64, 'plan’s number, not the least that can be computed');
-    assert.match(await page.textContent('.answers3 .lead'), /^Nothing yet: 0 of about [0-9,]+ devices, which unrelated features with effects of a usual size need$/);
+    assert.match(await page.textContent('.answers3 .lead'), /^No significant effect: 0 of about [0-9,]+ devices, which unrelated features with effects of a usual size need$/);
     await page.getByText('Nothing can be said before two devices have reported').waitFor();
     assert.equal(await page.locator('#coefficients .known').count(), 0);
     assert.equal(await page.locator('.answers3 :text("R²"), .multiples svg').count(), 0);
@@ -168,10 +168,10 @@ await test('three answers: learnt, certain, private', async () => {
     const estimate = await ask(setting.plain, 'estimate');
     const told = estimate.coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0);
     assert.match(await page.textContent('.answers3 .lead'), /goe?s? with (a )?(higher|lower) .*: .*, between .* and /);
-    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects told from zero`);
+    assert.equal(await page.textContent('.answer .amount'), `${told.length} of 3 effects are significant`);
     assert.equal(await page.textContent('.answer .pips'), '●'.repeat(told.length) + '○'.repeat(3 - told.length));
     const shown = await page.textContent('.answers3');
-    assert.match(shown, /R², between [0-9.]+% and [0-9.]+%/);
+    assert.match(shown, /R-squared, between [0-9.]+% and [0-9.]+%/);
     assert.equal(estimate.guarantee.strength, 'hardly');
     assert.match(shown, /protects hardly anything/);
     assert.ok(await page.getByText('above the usual allowance').isVisible());
@@ -259,17 +259,18 @@ await test('a projected number of devices lies on its axis', async () => {
 await test('more devices than needed and nothing told does not look like success', async () => {
     const { page } = await open('about:blank');
     const hide = (row) => ({ ...row, identified: false, estimate: null, standard_error: null, low: null, high: null, p: null });
-    await changed(page, '**/estimate', (estimate) => ({ ...estimate, devices_needed: 5602, r2: null, coefficients: estimate.coefficients.map(hide) }));
+    await changed(page, '**/estimate', (estimate) => ({ ...estimate, devices_needed: 5602, r2: null, coefficients: estimate.coefficients.map(hide),
+        answers: [{ ...estimate.answers[0], text: ['No significant effect after 20,000 devices'], others: [], facts: [['About 5,700 are usually enough: effects are smaller.']] }, ...estimate.answers.slice(1)] }));
     await page.goto(at(setting.plain));
     await everyoneIsThere(page);
-    assert.equal(await page.textContent('.answers3 .lead'), 'Nothing yet, after 20,000 devices');
+    assert.equal(await page.textContent('.answers3 .lead'), 'No significant effect after 20,000 devices');
     assert.match(await page.innerText('.answers3 .answer:first-child .facts'), /^About 5,700 are usually enough: /);
     assert.equal(await page.locator('.answers3 meter').isVisible(), false);
     assert.equal(await page.locator('.multiples svg').count(), 3, 'what was seen on the way is there');
     await page.close();
     const list = await open('about:blank');
     await changed(list.page, '**/v1/studies?*', (answer) => ({ ...answer, studies: answer.studies.map((one) => (
-        { ...one, devices: 20000, summary: { ...one.summary, devices_needed: 5602, strongest: null } })) }));
+        { ...one, devices: 20000, summary: { ...one.summary, devices_needed: 5602, learnt: null } })) }));
     await list.page.goto(`${setting.url}/`);
     await list.page.getByText('more than the usual 5,700, still nothing').first().waitFor();
     assert.equal(await list.page.locator('.study meter').first().isVisible(), false);

@@ -34,7 +34,7 @@ await test('Firefox: a study’s page has its three answers and its results', as
     assert.match(shown, /Protection: /);
     const { coefficients } = await ask(setting.learnt, 'estimate');
     const told = coefficients.slice(0, -1).filter((row) => row.low > 0 || row.high < 0).length;
-    assert.equal(await browser.run('return document.querySelector(".answer .amount").textContent;'), `${told} of 3 effects told from zero`);
+    assert.equal(await browser.run('return document.querySelector(".answer .amount").textContent;'), `${told} of 3 effects are significant`);
     const values = await browser.run('return [...document.querySelectorAll("#coefficients .known data.estimate")].map((one) => Number(one.value));');
     assert.deepEqual(values, coefficients.slice(0, -1).map((row) => row.estimate * row.range));
     const [top, bar] = await browser.run('return ["#coefficients .known .interval", "#coefficients .known .middle"].map((one) => document.querySelector(one).getBoundingClientRect().width);');

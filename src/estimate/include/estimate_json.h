@@ -15,6 +15,11 @@ enum { ESTIMATE_DOCUMENT_VERSION = 1 };
  * the members that only some sources have. NULL without memory. */
 json_t *estimate_document(const struct tremolo_estimate *estimate);
 
+/* Set "answers" and "notes" from the other members, "guarantee" included: what was learnt, how certain
+ * and how private it is, and what a reader of the table must know, in sentences that everything which
+ * shows an estimate uses. */
+void estimate_set_answers(json_t *document);
+
 /* Is it such a document, whoever sent it? */
 bool estimate_document_is(const json_t *document);
 

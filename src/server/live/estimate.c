@@ -221,6 +221,7 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
     (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
     json_t *guarantee = guarantee_study_json(served->file);
     (void)json_object_set_new(answer, "guarantee", guarantee != NULL ? guarantee : json_null());
+    estimate_set_answers(answer);
     char *text = json_dumps(answer, JSON_LATCH_EXACT);
     snapshot->made.summary = summary_of(answer);
     json_decref(answer);

@@ -20,10 +20,9 @@ TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json,
                                                              const struct served_study *served);
 
 /* A study at a glance, for lists: made when its estimate is, so that a list of many studies computes
- * nothing. Of an estimate's document (docs/estimate.schema.json), with members of the same names:
- * "devices_needed", "level", "response", "guarantee" without its words, and of the features
- * "told", how many are told from zero, of so many "features", and "strongest", the row among those whose
- * whole range changes the response most, or null. NULL without memory; the caller owns it. (summary.c) */
+ * nothing. Of the estimate's document "devices_needed" and "guarantee" without its long words, how many
+ * effects are significant ("told") of so many "features", and "learnt", the sentence of the largest
+ * one, or null. NULL without memory; the caller owns it. (summary.c) */
 json_t *summary_of(const json_t *document);
 
 #endif

@@ -129,6 +129,9 @@ export function stateWord(state) {
     return STATES[state] ?? state;
 }
 
+/** Words of the server with the minus sign that numbers have here. */
+export const typographic = (words) => words.replace(/-(?=\d)/g, MINUS);
+
 /** "a, b and c". */
 export function listed(words) {
     return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;

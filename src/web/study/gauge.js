@@ -11,7 +11,7 @@
  *
  * badge() is the same in one line, for lists and tables. */
 import { element, setText, show } from '../common/dom.js';
-import { atMost, rightAtMost } from '../common/format.js';
+import { atMost, typographic } from '../common/format.js';
 
 /* Up to which share of right guesses; "hardly" is the last, whatever the share. */
 const BANDS = [
@@ -55,25 +55,9 @@ export function protection(guarantee) {
     return { lines, right, isPast: guarantee.strength !== 'policy' };
 }
 
-/** The sentence that the picture draws. */
-export function protectionSentence(guarantee) {
-    if (guarantee === null) return 'The data were read as they are: nothing is protected.';
-    const guess = (of) => (hasNoLimit(of) ? 'always' : `${rightAtMost(of.attacker_right)} of the time`);
-    const clear = guarantee.protects === 'features' ? ' The response is sent as it is.' : '';
-    if (isForAnyTwo(guarantee)) return `Guessing between any two people, an attacker is right ${guess(guarantee)}; a coin is right 50%.${clear}`;
-    const far = guess(guarantee.any_two);
-    return `Guessing between two people as alike as the study promises for, an attacker is right ${guess(guarantee)}, between any two ${far}; a coin is right 50%.${clear}`;
-}
-
-/** Why it is amber, or nothing. */
-export function protectionCaution(guarantee) {
-    if (guarantee === null) return '';
-    return {
-        policy: '',
-        past: 'Devices allow ε 2 for one study by default, between any two people; those that report were set to allow more.',
-        hardly: 'The noise protects hardly anything; devices that report were set to allow it.',
-    }[guarantee.strength] ?? '';
-}
+/* What is read when there is no guarantee; else its own sentence is (src/study/guarantee_json.c). */
+const UNPROTECTED = 'The data were read as they are: nothing is protected.';
+const sentenceOf = (guarantee) => typographic(guarantee === null ? UNPROTECTED : guarantee.answer ?? '');
 
 function shape(tag, attributes) {
     const node = document.createElementNS(SVG, tag);
@@ -157,8 +141,8 @@ export function gauge() {
             setText(others, two?.others ?? '');
             alike.className = `mark-alike of-b${bandAt(right ?? 1)}`;
             others.className = `mark-others of-b${bandAt(two === null ? 1 : anyTwoOf(guarantee))}`;
-            setText(sentence, protectionSentence(guarantee));
-            setText(caution, protectionCaution(guarantee));
+            setText(sentence, sentenceOf(guarantee));
+            setText(caution, guarantee?.caution ?? '');
             show(caution, caution.textContent !== '');
         },
     };
@@ -182,8 +166,8 @@ export function badge() {
             put(name, right === null ? [inColour({ band: BANDS.length - 1 }, 'not private')]
                 : lines.map((line) => inColour(line, line.who === null ? line.name : `${line.who}: ${line.name}`)));
             setText(numbers, right === null ? '' : rightWords(guarantee));
-            setText(sentence, ` ${protectionSentence(guarantee)}`);
-            node.title = protectionSentence(guarantee);
+            setText(sentence, ` ${sentenceOf(guarantee)}`);
+            node.title = sentenceOf(guarantee);
         },
     };
 }

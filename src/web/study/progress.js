@@ -4,7 +4,7 @@ import { element, setText } from '../common/dom.js';
 import { count, counted, number, rate } from '../common/format.js';
 import { isIterative } from '../common/study_terms.js';
 import { announcer } from './announce.js';
-import { learnt, sentenceText } from './learnt.js';
+import { sentenceText } from './learnt.js';
 import { outcomesTable } from './outcomes.js';
 import { tailsPart } from './tails.js';
 
@@ -46,7 +46,7 @@ export function progressSection(study) {
             outcomes.update(history);
             tails.update(estimate);
             const r2 = estimate.r2 === null ? '' : ` R squared ${number(estimate.r2, 2)}.`;
-            news.say(`${counted(history.devices, 'device')} so far. ${sentenceText(learnt(estimate).sentence)}.${r2}`);
+            news.say(`${counted(history.devices, 'device')} so far. ${sentenceText(estimate.answers[0].text)}.${r2}`);
         },
     };
 }

@@ -7,7 +7,7 @@ import { element, keyed, nextFrame, setText, show } from '../common/dom.js';
 import { count, counted, moment } from '../common/format.js';
 import { badge } from './gauge.js';
 import { PAGE } from '../common/list_path.js';
-import { effectSentence, neededWords, sentenceNodes, sentenceText } from './learnt.js';
+import { neededWords, sentenceNodes, sentenceText } from './learnt.js';
 import { stateChip } from './state.js';
 
 const TYPING_MS = 250;
@@ -62,7 +62,7 @@ function devicesCell() {
             const wanted = summary?.devices_needed ?? null;
             setText(amount, count(devices));
             const lacks = wanted !== null && devices < wanted;
-            setText(needed, neededWords({ devices, needed: wanted, isTold: summary?.strongest != null, state }));
+            setText(needed, neededWords({ devices, needed: wanted, isTold: summary?.learnt != null, state }));
             bar.value = lacks ? devices / wanted : 0;
             bar.setAttribute('aria-label', 'devices of those needed');
             show(bar, lacks);
@@ -72,9 +72,9 @@ function devicesCell() {
 
 function learntParts({ summary, devices, state }) {
     if (summary === null) return ['…'];
-    if (summary.strongest === null) return [`${devices > 0 ? 'Nothing' : 'No reports'}${state === 'done' ? '' : ' yet'}`];
+    if (summary.learnt === null) return [`${devices > 0 ? 'Nothing' : 'No reports'}${state === 'done' ? '' : ' yet'}`];
     const rest = summary.told - 1;
-    return [...effectSentence(summary.strongest, summary.response), rest > 0 ? `; ${counted(rest, 'more effect')}` : ''];
+    return [...summary.learnt, rest > 0 ? `; ${counted(rest, 'more effect')}` : ''];
 }
 
 function learntCell() {
@@ -88,7 +88,7 @@ function learntCell() {
             if (text === shown) return;
             shown = text;
             words.replaceChildren(...sentenceNodes(parts));
-            words.className = study.summary?.strongest ? '' : 'facts';
+            words.className = study.summary?.learnt ? '' : 'facts';
         },
     };
 }
