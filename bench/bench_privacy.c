@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 enum { CALIBRATIONS = 5000, ROUNDS = 10000, RUNS = 5 };
 

@@ -4,6 +4,7 @@
  * fails below false_alarm / (number of checks), so that all checks together fail a sound build
  * with probability false_alarm at most. Nothing is assumed about how tests depend on each
  * other. */
+#include "accountant.h"
 #include "audit_parts.h"
 
 #include <math.h>

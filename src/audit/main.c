@@ -9,6 +9,7 @@
 #include "files.h"
 #include "options.h"
 #include "progress.h"
+#include "explain.h"
 #include "tremolo_study_file.h"
 
 #include <math.h>

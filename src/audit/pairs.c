@@ -11,6 +11,7 @@
  * bound from its rates still holds. Two thresholds are fixed beforehand: the claimed epsilon,
  * where the claimed delta is used up, and 0, which tells most about mu. For the pair that gets
  * half of all devices a third is set where the bound on epsilon is expected to be largest. */
+#include "accountant.h"
 #include "audit_parts.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * and print/account_figures.c. What only the accountant can know comes back as a status. */
 #include "account.h"
 #include "options.h"
+#include "accountant.h"
 #include "tremolo_table.h"
 #include "tremolo_words.h"
 
@@ -85,7 +86,7 @@ static const struct option_rule rules[] = {
                         "orders; classical is refused where epsilon exceeds 1 per release"),
     OPTION_RULE("force", NULL, FLAG, TO(force),
                 .help = "print the classical rule's number beyond its proof, marked as no "
-                        "guarantee; with figures, replace earlier ones"),
+                        "guarantee"),
     OPTION_RULE("rho", "R", NUMBER, TO(rho), OPTION_BETWEEN(0, TREMOLO_EPSILON_MAX),
                 .help = "in place of a noise level: zCDP of all releases together"),
     OPTION_RULE("mu", "M", NUMBER, TO(mu), OPTION_BETWEEN(0, TREMOLO_MU_MAX),
@@ -118,15 +119,7 @@ static const struct option_rule rules[] = {
                 .otherwise = "1", .help = "how many"),
     OPTION_RULE("known-phase", NULL, FLAG, TO(known_phase),
                 .help = "calibrate as if the phases were published"),
-    {.help = "Other sources of an answer:"},
-    OPTION_RULE("pld", "FILE", TEXT, TO(pld_file), .of = "epsilon delta",
-                .help = "a loss distribution as JSON: "
-                        "{\"step\":h,\"infinity_mass\":p,\"mass\":{\"k\":p,...}}"),
-    OPTION_RULE("discrete", "V", NUMBER, TO(variance), OPTION_FROM(0.01, 1e10), .of = "delta",
-                .help = "delta of the discrete Gaussian of variance V, for comparison; a device "
-                        "never emits it"),
-    OPTION_RULE("cells", "N", COUNT, TO(cells), OPTION_FROM(16, 4096), .otherwise = "128",
-                .help = "resolution of loss distributions, in cells per sigma"),
+    {.help = "Reconstruction:"},
     OPTION_RULE("prior-sd", "S", NUMBER, TO(prior_sd), OPTION_BETWEEN(0, 1e100),
                 .of = "reconstruction", .help = "the attacker's prior"),
     OPTION_RULE("coefficient-norm", "B", NUMBER, TO(coefficient_norm), OPTION_FROM(0, 1e100),
@@ -135,8 +128,6 @@ static const struct option_rule rules[] = {
     OPTION_RULE("response-noise", "S", NUMBER, TO(response_noise), OPTION_BETWEEN(0, 1e100),
                 .of = "reconstruction", .help = "the noise around that regression"),
     {.help = "Output:"},
-    OPTION_RULE("out", "DIR", TEXT, TO(out), .of = "figures", .required = true,
-                .help = "where the figures go"),
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
 };
 
@@ -176,8 +167,8 @@ static int check_study(const struct options_given *given)
  * which noise, would not be what is answered. */
 static int check_ballot(const struct options_given *given, const struct account_options *options)
 {
-    static const char *const idle[] = {"sensitivity", "rule",  "force",   "distance",    "alpha",
-                                       "lambda",      "omega", "vectors", "known-phase", "cells"};
+    static const char *const idle[] = {"sensitivity", "rule",  "force",   "distance",   "alpha",
+                                       "lambda",      "omega", "vectors", "known-phase"};
     for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
         if (options_has(given, idle[i])) {
             return account_fail(CLI_USAGE, "--%s has no effect on ballots", idle[i]);
@@ -201,7 +192,6 @@ static const struct cli_action actions[] = {
     {"reconstruction", "how far off a reconstruction must be", NULL},
     {"compare", "T modulated rounds under paper, zcdp and exact", NULL},
     {"explain", "a guarantee in words", NULL},
-    {"figures", "write the figures into --out DIR", NULL},
     {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL},
 };
 
@@ -215,7 +205,7 @@ static const struct {
     {account_tradeoff, false, false},  {account_sensitivities, false, false},
     {account_modulation, false, true}, {account_reconstruction, false, false},
     {account_compare, true, true},     {account_explain, true, false},
-    {account_figures, false, false},   {account_ballot, true, false},
+    {account_ballot, true, false},
 };
 
 static int run(int argc, char **argv)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cli.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 enum { ACCOUNT_LIST_MAX = 4096 };
 
@@ -34,7 +34,6 @@ struct account_options {
     double prior_sd;
     double coefficient_norm;
     double response_noise;
-    double variance;
     struct tremolo_modulation modulation;
     bool modulation_given;
     bool known_phase;
@@ -45,12 +44,9 @@ struct account_options {
     uint64_t releases;
     bool releases_given;
     unsigned dimension;
-    unsigned cells;
     enum tremolo_rule rule;
     bool rule_given;
-    const char *pld_file;
     const char *study;
-    const char *out;
     struct account_list sigma;
     struct account_list weights;
 };
@@ -81,9 +77,6 @@ void account_put(json_t *object, const char *name, struct tremolo_certified numb
 int account_print_or_fail(const struct account_options *options, const char *name,
                           enum tremolo_status status, struct tremolo_certified number);
 
-/* Answer from the distribution in --pld. */
-int account_from_pld(const struct account_options *options, bool want_epsilon);
-
 /* The law of the rank for --epsilon, or a complaint. */
 int account_ballot_law(struct tremolo_rank_law *law, const struct account_options *options);
 
@@ -98,6 +91,5 @@ int account_modulation(const struct account_options *options);
 int account_compare(const struct account_options *options);
 int account_ballot(const struct account_options *options);
 int account_explain(const struct account_options *options);
-int account_figures(const struct account_options *options);
 
 #endif

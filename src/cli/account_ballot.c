@@ -1,4 +1,6 @@
 /* account_ballot.c -- what ballots cost, alone and beside Gaussian releases. */
+#include "accountant.h"
+#include "explain.h"
 #include "account.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * Plain output names the number to use first and the proved interval after
  * it; JSON carries value, lower and upper. Numbers have 17 digits, so they
  * read back as the same double. */
+#include "accountant.h"
 #include "account.h"
 
 #include <math.h>
@@ -48,8 +49,7 @@ void account_print_assumed(const struct account_options *options)
 {
     const struct tremolo_modulation *modulation = &options->modulation;
     double sensitivity = 0.0;
-    bool told = given(options->mu) || given(options->rho) || given(options->variance) ||
-                options->pld_file != NULL;
+    bool told = given(options->mu) || given(options->rho);
     if (options->json) {
         return;
     }
@@ -77,18 +77,12 @@ void account_print_assumed(const struct account_options *options)
  * and understate the cost. */
 static int check_one_source(const struct account_options *options)
 {
-    int sources = (options->sigma.count > 0) + given(options->rho) + given(options->mu) +
-                  given(options->variance) + (options->pld_file != NULL);
-    if (sources > 1) {
-        return account_fail(CLI_USAGE,
-                            "give one of --sigma, --rho, --mu, --discrete and --pld, not several");
+    if ((options->sigma.count > 0) + given(options->rho) + given(options->mu) > 1) {
+        return account_fail(CLI_USAGE, "give one of --sigma, --rho and --mu, not several");
     }
     if (options->releases_given && (given(options->rho) || given(options->mu))) {
         return account_fail(CLI_USAGE, "--%s is the total of all releases; leave --releases",
                             given(options->rho) ? "rho" : "mu");
-    }
-    if (options->releases_given && given(options->variance)) {
-        return account_fail(CLI_USAGE, "--discrete is about one release; leave --releases");
     }
     return CLI_DONE;
 }
@@ -223,8 +217,7 @@ static int from_noise(const struct account_options *options, bool want_epsilon)
     struct tremolo_certified bound = {0.0, 0.0, 0.0};
     enum tremolo_status status = TREMOLO_OK;
     if (options->sigma.count == 0 && !given(options->mu)) {
-        return missing(want_epsilon ? "--sigma, --rho, --mu or --pld"
-                                    : "--sigma, --rho, --mu, --discrete or --pld");
+        return missing("--sigma, --rho or --mu");
     }
     if (!given(options->mu) && !account_sensitivity(&sensitivity, options)) {
         return CLI_USAGE;
@@ -251,19 +244,6 @@ static int from_noise(const struct account_options *options, bool want_epsilon)
     return account_print_or_fail(options, want_epsilon ? "epsilon" : "delta", status, bound);
 }
 
-/* Of a discrete Gaussian, for comparison. */
-static int from_discrete(const struct account_options *options)
-{
-    struct tremolo_certified delta = {0.0, 0.0, 0.0};
-    double shift = given(options->sensitivity) ? options->sensitivity : 1.0;
-    if (!(shift >= 1.0 && shift <= 1e6) || shift != floor(shift)) {
-        return account_fail(CLI_USAGE, "--discrete needs a whole --sensitivity up to 1000000");
-    }
-    enum tremolo_status status = tremolo_discrete_gaussian_delta(&delta, options->variance,
-                                                                 (uint32_t)shift, options->epsilon);
-    return account_print_or_fail(options, "delta", status, delta);
-}
-
 /* Epsilon at a delta, or delta at an epsilon, from whatever tells the noise. */
 static int from_source(const struct account_options *options, bool want_epsilon)
 {
@@ -272,12 +252,8 @@ static int from_source(const struct account_options *options, bool want_epsilon)
     if (sources != CLI_DONE) {
         return sources;
     }
-    if (options->pld_file != NULL) {
-        return account_from_pld(options, want_epsilon);
-    }
     if (!given(options->rho)) {
-        return !want_epsilon && given(options->variance) ? from_discrete(options)
-                                                         : from_noise(options, want_epsilon);
+        return from_noise(options, want_epsilon);
     }
     enum tremolo_conversion conversion = conversion_of(options);
     enum tremolo_status status =

@@ -3,6 +3,8 @@
 #include "study_internal.h"
 #include "guarantee_print.h"
 #include "files.h"
+#include "accountant.h"
+#include "explain.h"
 #include "tremolo_study_file.h"
 
 #include <math.h>
@@ -126,8 +128,7 @@ int account_modulation(const struct account_options *options)
     struct tremolo_pld *pld = NULL;
     struct tremolo_certified with = {0.0, 0.0, 0.0};
     struct tremolo_certified without = {0.0, 0.0, 0.0};
-    enum tremolo_status status =
-        tremolo_pld_modulated(&pld, shift, sigma, amplitude, options->cells);
+    enum tremolo_status status = tremolo_pld_modulated(&pld, shift, sigma, amplitude, 128);
     if (status == TREMOLO_OK) {
         status = tremolo_pld_delta(&with, pld, options->releases, epsilon);
     }

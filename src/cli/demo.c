@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "coefficients.h"
+#include "explain.h"
 #include "tremolo_demo.h"
 #include "fetch.h"
 #include "guarantee_print.h"

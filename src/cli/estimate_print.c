@@ -8,7 +8,7 @@
 #include "coefficients.h"
 #include "guarantee_print.h"
 #include "members.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 static bool has_number(const json_t *object, const char *key)
 {

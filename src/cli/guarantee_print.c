@@ -8,7 +8,7 @@
 
 #include "coefficients.h"
 #include "members.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 enum { LEAST_WIDTH = 14 }; /* of the column of names */
 

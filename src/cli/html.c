@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 static void html_text(FILE *out, const char *text)
 {

@@ -12,6 +12,7 @@
 #include "plan.h"
 #include "planning_json.h"
 #include "privacy_warnings.h"
+#include "explain.h"
 #include "tremolo_release.h"
 
 static bool is_ballot(const struct tremolo_plan_request *request)

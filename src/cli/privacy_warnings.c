@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "coefficients.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 static const double distance_low = 1;
 static const double rounding_high = 0.01;

@@ -11,7 +11,7 @@
 #include "files.h"
 #include "options.h"
 #include "tremolo_client.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "study_internal.h"
 
 struct options {

@@ -9,7 +9,7 @@
 #include "members.h"
 #include "reproduce.h"
 #include "result.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;

@@ -15,7 +15,7 @@
 #include "coefficients.h"
 #include "html.h"
 #include "members.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "web_files.h"
 
 /* A table that a narrow screen scrolls, up to its body. */

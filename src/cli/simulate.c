@@ -22,7 +22,7 @@
 #include "privacy_warnings.h"
 #include "progress.h"
 #include "simulation_json.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "tremolo_study_file.h"
 #include "inputs.h"
 #include "study_internal.h"

@@ -9,7 +9,7 @@
 #include "cli.h"
 #include "study_internal.h"
 #include "guarantee_print.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 static void show_missing(const struct tremolo_study_feature *feature)
 {

@@ -14,7 +14,7 @@
 #include "cli.h"
 #include "forest.h"
 #include "members.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 
 enum {
     NAME_COLUMNS_MAX = 24,

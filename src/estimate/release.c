@@ -8,7 +8,7 @@
 #include "expand.h"
 #include "tremolo_honest.h"
 #include "inputs.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 #include "tremolo_regression.h"
 #include "study_internal.h"
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "study_internal.h"
 
 /* A sentence for the caller, and the status that goes with it. */

@@ -1,4 +1,5 @@
 /* experiment.c -- run one method on the training rows of a split. */
+#include "accountant.h"
 #include "tremolo_experiment.h"
 #include "fleet.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "tremolo_ballot.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 #include "study_internal.h"
 
 #define MAX_DEVICES 1e15

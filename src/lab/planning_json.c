@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "estimate_json.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "study_internal.h"
 
 static const char *const release_names[] = {"sample", "ballot"};

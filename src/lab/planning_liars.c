@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "tremolo_honest.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 static double turning(double devices, double honest, double push)
 {

@@ -7,7 +7,7 @@
  * n = 10^12 the logarithms reach 1e13, so the tail probability itself is good
  * to about 1e-2 in the worst case and to 1e-9 at n = 10^6. The bound is then
  * moved outward by the change in p that error could hide. */
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 #include "interval.h"
 

@@ -10,6 +10,8 @@
  * A number of half ranges or standard deviations tells nobody whom a promise covers. An extent says
  * what a number's whole range is in its own unit and how far apart that is, and so what any
  * distance is in it: years, hours, kilograms. */
+#include "accountant.h"
+#include "explain.h"
 #include "interval.h"
 
 #include <stdarg.h>

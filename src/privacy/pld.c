@@ -4,6 +4,7 @@
  * lower bound and the upper side's upper bound. How a side is composed is in
  * pld_compose.c, how the modulated mechanism becomes two sides in
  * pld_modulated.c. */
+#include "accountant.h"
 #include "pld.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #ifndef TREMOLO_PRIVACY_PLD_H
 #define TREMOLO_PRIVACY_PLD_H
 
+#include "accountant.h"
 #include "interval.h"
 
 enum { PLD_ATOMS_MAX = 1 << 22 };

@@ -31,9 +31,8 @@
  * masses come from ten-point Gauss-Legendre, all terms positive; the relative
  * remainder is below 1e-18 for cells of at most sigma/16. Beyond 37 sigma
  * everything counts as certain ruin: mass at infinity, below 2e-299. */
+#include "accountant.h"
 #include "pld.h"
-
-#include "quadrature.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
  * answer has probability q / (2^32 T) or (2^32 - q) / (2^32 (N - T)), and the larger is
  * w = q (N - T) / (T (2^32 - q)) times the smaller. All counts are integers below 2^53,
  * so that every number here is one quotient of exact integers, rounded once. */
+#include "accountant.h"
 #include "interval.h"
 #include "rank_means.h"
 

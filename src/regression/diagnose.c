@@ -18,7 +18,7 @@
 
 #include "evidence.h"
 #include "linear.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 static const double INFLATION_SPAN_MAX = 10.0; /* an interval that is wider says nothing */
 

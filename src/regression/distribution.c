@@ -13,7 +13,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 enum { BISECTIONS = 200 };
 

@@ -4,7 +4,8 @@
 
 #include "document.h"
 #include "study_file.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
+#include "explain.h"
 
 /* ---------------------------------------------------------------- promises */
 

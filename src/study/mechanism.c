@@ -11,6 +11,8 @@
  * Integers that a file brings along are believed in nothing: they must fit
  * together, stand for the terms beside them, and cost no more than the file
  * says, all by our own computation. */
+#include "accountant.h"
+#include "explain.h"
 #include "tremolo_mechanism.h"
 
 #include <math.h>

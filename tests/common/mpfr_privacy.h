@@ -95,40 +95,6 @@ static inline void reference_tight_delta(mpfr_t delta, double rho, double epsilo
     mpfr_clears(low, high, middle, t, slope, term, (mpfr_ptr)NULL);
 }
 
-/* The discrete Gaussian's delta: sum over |k| <= 40 sd + 60 + shift of
- * (w(k) - e^epsilon w(k - shift))+ / sum w. */
-static inline void reference_discrete_delta(mpfr_t delta, double variance, unsigned shift,
-                                            double epsilon)
-{
-    mpfr_t total, here, there, growth;
-    mpfr_inits2(REFERENCE_BITS, total, here, there, growth, (mpfr_ptr)NULL);
-    long reach = 60 + (long)shift;
-    while ((double)reach * (double)reach < 1600.0 * variance) {
-        reach *= 2;
-    }
-    mpfr_set_d(growth, epsilon, MPFR_RNDN);
-    mpfr_exp(growth, growth, MPFR_RNDN);
-    mpfr_set_ui(total, 0, MPFR_RNDN);
-    mpfr_set_ui(delta, 0, MPFR_RNDN);
-    for (long k = -reach; k <= reach; k++) {
-        long moved = k - (long)shift;
-        mpfr_set_si(here, -k * k, MPFR_RNDN);
-        mpfr_div_d(here, here, 2.0 * variance, MPFR_RNDN);
-        mpfr_exp(here, here, MPFR_RNDN);
-        mpfr_add(total, total, here, MPFR_RNDN);
-        mpfr_set_si(there, -moved * moved, MPFR_RNDN);
-        mpfr_div_d(there, there, 2.0 * variance, MPFR_RNDN);
-        mpfr_exp(there, there, MPFR_RNDN);
-        mpfr_mul(there, there, growth, MPFR_RNDN);
-        mpfr_sub(here, here, there, MPFR_RNDN);
-        if (mpfr_sgn(here) > 0) {
-            mpfr_add(delta, delta, here, MPFR_RNDN);
-        }
-    }
-    mpfr_div(delta, delta, total, MPFR_RNDN);
-    mpfr_clears(total, here, there, growth, (mpfr_ptr)NULL);
-}
-
 /* A fixed stream of numbers in [0, 1). */
 static inline double next_uniform(uint64_t *state)
 {

@@ -4,7 +4,7 @@
  * the n-th request while armed. The call must then answer NO_MEMORY, leave its
  * output as it was and keep nothing. Composition is left out: FFTW ends the
  * process by itself when its planner runs out of memory. */
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

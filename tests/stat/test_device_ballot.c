@@ -12,7 +12,7 @@
 #include "fake_device.h"
 #include "parts.h"
 #include "testing.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 enum { D = 3, ENTRIES = (D + 2) * (D + 3) / 2 + 1, BALLOTS = 40000 };
 

@@ -13,9 +13,7 @@
  *     }
  *
  * All functions are pure: no state, no output, safe from any thread; outputs
- * may not alias inputs and stay untouched on failure. The distributions of
- * tremolo_pld are the one exception: they own memory, and making their FFT
- * plans is serialised inside.
+ * may not alias inputs and stay untouched on failure.
  *
  * Limits: epsilon up to TREMOLO_EPSILON_MAX, mu in TREMOLO_MU_MIN..
  * TREMOLO_MU_MAX, delta in [DBL_MIN, 1). Beyond these the answer is a
@@ -68,9 +66,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_add(struct tremolo_gaussia
  * zero for the empty composition. */
 struct tremolo_certified tremolo_gaussian_mu(const struct tremolo_gaussian *cost);
 
-/* rho = mu^2 / 2, the zCDP parameter. */
-struct tremolo_certified tremolo_gaussian_rho(const struct tremolo_gaussian *cost);
-
 /* The smallest delta for which the composition is (epsilon, delta)-private:
  *     delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
  * The relative width is below 1e-12 wherever delta is a normal double; below
@@ -88,25 +83,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_epsilon(struct tremolo_cer
  * and is also mu->value. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_mu_for(struct tremolo_certified *mu,
                                                              double epsilon, double delta);
-
-/* ------------------------------------------------------------------------
- * zCDP and its two conversions. */
-enum tremolo_conversion {
-    TREMOLO_CONVERSION_PAPER, /* epsilon = rho + 2 sqrt(rho ln(1/delta)) */
-    TREMOLO_CONVERSION_TIGHT, /* the best bound over all Renyi orders */
-};
-
-/* rho > 0; delta in (0, 1); epsilon >= 0. The paper's conversion answers
- * delta = 1 when epsilon <= rho, where it says nothing. rho->lower is safe. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_delta(struct tremolo_certified *delta,
-                                                        enum tremolo_conversion conversion,
-                                                        double rho, double epsilon);
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_epsilon(struct tremolo_certified *epsilon,
-                                                          enum tremolo_conversion conversion,
-                                                          double rho, double delta);
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_rho(struct tremolo_certified *rho,
-                                                      enum tremolo_conversion conversion,
-                                                      double epsilon, double delta);
 
 /* ------------------------------------------------------------------------
  * Calibration by name. */
@@ -127,124 +103,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_rule_sigma(struct tremolo_certified
                                                         double delta, double sensitivity,
                                                         uint64_t releases, bool force);
 
-/* What a composition of equal or unequal releases costs under a rule other
- * than the classical one, which knows equal releases only (BAD_ARGUMENT). */
-TREMOLO_MUST_USE enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
-                                                              enum tremolo_rule rule,
-                                                              const struct tremolo_gaussian *cost,
-                                                              double delta);
-TREMOLO_MUST_USE enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta,
-                                                            enum tremolo_rule rule,
-                                                            const struct tremolo_gaussian *cost,
-                                                            double epsilon);
-
-/* What `releases` equal releases cost under a rule. The classical rule splits delta
- * evenly and adds epsilons; INVALID_CALIBRATION when its epsilon per release
- * exceeds 1, unless forced. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon,
-                                                          enum tremolo_rule rule, double sigma,
-                                                          double sensitivity, uint64_t releases,
-                                                          double delta, bool force);
-TREMOLO_MUST_USE enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta,
-                                                        enum tremolo_rule rule, double sigma,
-                                                        double sensitivity, uint64_t releases,
-                                                        double epsilon, bool force);
-
-/* ------------------------------------------------------------------------
- * Sensitivity of the modulated map
- *     g(x) = (1-alpha) x + (lambda/sqrt m) sum_j cos(omega <x,v_j> + phi_j) v_j
- * between samples at most `distance` apart. */
-struct tremolo_modulation {
-    double alpha;     /* in [0, 1) */
-    double lambda;    /* >= 0 */
-    double omega;     /* >= 0 */
-    unsigned vectors; /* m; 0 means no modulation */
-};
-
-/* exact:       the phase stays on the device, so only (1-alpha) distance counts;
- * known_phase: the worst case over all pairs when the phase is published,
- *              (1-alpha) r + 2 lambda sin(min(pi/2, omega r / (2 sqrt m)));
- * paper:       the Lipschitz bound ((1-alpha) + lambda omega / sqrt m) r.
- * exact <= known_phase <= paper. known_phase is attained when
- * omega r <= pi sqrt m and an upper bound beyond. */
-struct tremolo_sensitivity {
-    struct tremolo_certified exact;
-    struct tremolo_certified known_phase;
-    struct tremolo_certified paper;
-};
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_sensitivity_of(struct tremolo_sensitivity *sensitivity,
-                       const struct tremolo_modulation *modulation, double distance);
-
-/* ------------------------------------------------------------------------
- * Hypothesis tests: the same guarantee as error rates of an attacker. */
-
-/* The least false-negative rate of any test with the given false-positive
- * rate in [0, 1] between two neighbours under mu-Gaussian privacy. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_tradeoff_gaussian(struct tremolo_certified *false_negative, double mu,
-                          double false_positive);
-
-/* The same under nothing but (epsilon, delta):
- * max(0, 1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)). */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_tradeoff_budget(struct tremolo_certified *false_negative, double epsilon, double delta,
-                        double false_positive);
-
-/* How often an attacker who must tell two equally likely neighbours apart is
- * right, at best: Phi(mu/2). */
+/* How often an attacker who tells two equally likely neighbours apart is right
+ * at best, under mu-Gaussian privacy: Phi(mu/2). */
 TREMOLO_MUST_USE enum tremolo_status tremolo_attack_accuracy(struct tremolo_certified *accuracy,
                                                              double mu);
-
-/* The same from (epsilon, delta) alone: (e^epsilon + delta)/(1 + e^epsilon). */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_attack_accuracy_budget(struct tremolo_certified *accuracy, double epsilon, double delta);
-
-/* ------------------------------------------------------------------------
- * The discrete Gaussian, for comparison: noise on the integers with
- * probability proportional to exp(-k^2 / (2 variance)), integer sensitivity.
- * It is not what the device emits (that is a rounded Gaussian). variance is
- * in [1e-2, 1e10], sensitivity in 1..10^6. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_discrete_gaussian_delta(struct tremolo_certified *delta, double variance,
-                                uint32_t sensitivity, double epsilon);
-
-/* ------------------------------------------------------------------------
- * Privacy loss distributions on a grid of losses, composed by FFT.
- *
- * Each object holds two distributions, one that rounds every loss outward
- * (delta can only grow) and one that rounds inward, and so answers with
- * intervals. */
-struct tremolo_pld; /* opaque */
-
-/* A distribution given by its masses: mass[i] at loss (first + i) * step, and
- * infinity_mass at +infinity. Masses are nonnegative and sum with
- * infinity_mass to 1 within 1e-9; for upper bounds what is missing counts as
- * infinite loss. The caller frees with tremolo_pld_free. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld,
-                                                             const double *mass, size_t count,
-                                                             int64_t first, double step,
-                                                             double infinity_mass);
-
-/* The loss between two samples that differ by `shift` along a modulation
- * vector, when the noise there is amplitude * cos(uniform phase) plus
- * N(0, sigma^2): amplitude = lambda / sqrt m; 0 is the plain Gaussian.
- * shift/sigma is in [1e-6, 50], amplitude/sigma at most 16. cells is
- * the resolution, the number of cells per sigma (8..4096). */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_modulated(struct tremolo_pld **pld, double shift,
-                                                           double sigma, double amplitude,
-                                                           unsigned cells);
-
-/* delta of `releases` independent releases, each with this distribution. The
- * convolution is tilted toward the losses that matter at this epsilon, so
- * relative accuracy survives down to delta = 1e-300. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_delta(struct tremolo_certified *delta,
-                                                       const struct tremolo_pld *pld,
-                                                       uint64_t releases, double epsilon);
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
-                                                         const struct tremolo_pld *pld,
-                                                         uint64_t releases, double delta);
-void tremolo_pld_free(struct tremolo_pld *pld); /* accepts NULL */
 
 /* ------------------------------------------------------------------------
  * Ballots. A device orders N = 256 public answers by its sample and sends the
@@ -269,13 +131,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_rank_epsilon(struct tremolo_certifi
  * rounds it; epsilon in TREMOLO_RANK_EPSILON_MIN..MAX. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_rank_law_for(struct tremolo_rank_law *law,
                                                           double epsilon);
-
-/* c: what the signed sum of a sent answer's five directions, each entry divided
- * by its own standard deviation and the sum by sqrt 5, is to be multiplied by to
- * have the sample's point for its mean; c^2 is about a coordinate's variance.
- * Exact to 1e-5, for normal directions. No privacy depends on it. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_rank_scale(double *scale,
-                                                        const struct tremolo_rank_law *law);
 
 /* How often an attacker who must tell two equally likely samples apart from one
  * ballot is right, at best. */
@@ -314,73 +169,7 @@ tremolo_mixture_epsilon(struct tremolo_mixture_cost *mixture, const struct tremo
                         size_t count, const struct tremolo_gaussian *cost, double delta);
 
 /* ------------------------------------------------------------------------
- * Reconstruction: how far off any attacker must be about one sample. */
-struct tremolo_reconstruction_setup {
-    struct tremolo_modulation modulation;
-    unsigned dimension;      /* d >= 1; modulation.vectors <= d */
-    double sigma;            /* noise sd of one release */
-    uint64_t releases;       /* of the same sample; noise averages out */
-    bool response_in_clear;  /* y is sent as it is */
-    double coefficient_norm; /* |beta*|, used when y is in the clear */
-    double response_noise;   /* sd of y around <x, beta*>; > 0 when in the clear */
-    double prior_sd;         /* the attacker's Gaussian prior per coordinate; 0: none */
-};
-
-/* Lower bounds on the mean squared error per coordinate (1/d) E|x^ - x|^2.
- * The first four bind unbiased attackers, the last any attacker with the
- * stated prior. `conditional` takes the phases as known, at the phase that
- * helps the attacker most (sin theta = -1); `conditional_average` is the
- * paper's phase average; both are the paper's d^2/trace form. */
-struct tremolo_reconstruction {
-    double conditional;          /* paper, phase known, worst phase */
-    double phase_averaged;       /* paper, corollary as printed */
-    double phase_averaged_trace; /* the same information, exact trace of the inverse */
-    double marginal;             /* phase unknown: exact Fisher information, exact trace */
-    double bayes;                /* van Trees with the prior; 0 when none is given */
-    double without_response;     /* `marginal` had y stayed on the device */
-    double information_along_v;  /* exact marginal information along each v_j */
-};
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_reconstruction_bounds(struct tremolo_reconstruction *bounds,
-                              const struct tremolo_reconstruction_setup *setup);
-
-/* The Fisher information about a location in amplitude * cos(phase) +
- * N(0, sigma^2), in units of 1/sigma^2, for contrast = amplitude / sigma in
- * [0, 64]; relative accuracy 1e-10. It falls from 1 as contrast grows. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_arcsine_information(double *information,
-                                                                 double contrast);
-
-/* ------------------------------------------------------------------------
- * Counting: exact confidence bounds for a proportion (Clopper-Pearson). Each
- * side errs with probability at most `error`; successes <= trials,
- * 1 <= trials <= 10^12, error in [1e-15, 0.5]. Bounds are rounded outward. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_binomial_bounds(double *lower, double *upper,
-                                                             uint64_t successes, uint64_t trials,
-                                                             double error);
-
-/* P(B < x), or with `above` P(B > x), of a Beta(a, b) variable, a and b
- * positive; relative accuracy about 1e-13. What the bounds above and Student's
- * distribution are made of. */
-double tremolo_beta_tail(double a, double b, double x, bool above);
-
-/* ------------------------------------------------------------------------
  * Words. */
-
-/* So many significant digits, rounded up, for costs that people read. What
- * exceeds them by less than a billionth of the last one is the accountant's
- * own rounding: a claim of epsilon 1 is to read 1. */
-double tremolo_digits_up(double x, int digits);
-
-/* The same rounded down, for what is only known to be at least so much, or is left. */
-double tremolo_digits_down(double x, int digits);
-
-/* A share that must not be understated in percent, rounded up to a tenth. */
-double tremolo_percent_up(double share);
-
-/* The same as people read it, "79.2%" or "60%"; ">99.9%" for what rounds up to all and is less
- * (`below`). Returns `text`. */
-#define TREMOLO_PERCENT_BYTES 16
-const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share, bool below);
 
 enum tremolo_neighbours {
     TREMOLO_NEIGHBOURS_DISTANCE, /* two samples at most `distance` apart */
@@ -409,6 +198,8 @@ struct tremolo_extent {
     double range;     /* in its own unit */
     double distance;  /* the same in the promise's unit */
 };
+
+#define TREMOLO_EXPLAIN_WAYS 8 /* ways to differ that a promise may name */
 
 /* Of Gaussian releases, or, with a law, of ballots, for which distance,
  * diameter, dimension, mu, clip, delta and ways mean nothing and neighbours are
@@ -445,44 +236,9 @@ struct tremolo_promise {
     const void *context;
 };
 
-/* A promise for the reviewer and for the participant, in words, and the same
- * for samples that differ in other ways: the promise's own ways, a typical
- * pair, what is promised, any two. The words round up as the numbers do. */
-#define TREMOLO_EXPLAIN_BYTES 2048
-#define TREMOLO_EXPLAIN_NAMES 400 /* longer names or lists are not named */
-#define TREMOLO_EXPLAIN_WAYS  8
-#define TREMOLO_EXPLAIN_ROWS  (TREMOLO_EXPLAIN_WAYS + 3)
-
-/* How far a typical pair differs in so many features of standard deviation 1. */
-double tremolo_typical_distance(unsigned dimension);
-
-/* The way to differ that stands for `count` more of them, so far apart at most. */
-void tremolo_difference_of_more(struct tremolo_difference *way, size_t count, double distance);
-
-/* What devices allow a study unless they are told otherwise: so much between any two people. */
+/* What devices allow a study by default, between any two people. */
 #define TREMOLO_POLICY_EPSILON 2.0
 #define TREMOLO_POLICY_DELTA   1e-5
-/* From a promised epsilon beyond this on noise protects hardly anything. */
-#define TREMOLO_EPSILON_HARDLY 10.0
-
-/* A promise beside these two. */
-enum tremolo_strength {
-    TREMOLO_STRENGTH_POLICY, /* devices allow it by default */
-    TREMOLO_STRENGTH_PAST,   /* they refuse it: people far apart are protected less */
-    TREMOLO_STRENGTH_HARDLY, /* nobody is protected */
-};
-const char *tremolo_strength_name(enum tremolo_strength strength); /* "policy", "past", "hardly" */
-
-struct tremolo_explanation {
-    char reviewer[TREMOLO_EXPLAIN_BYTES];
-    char participant[TREMOLO_EXPLAIN_BYTES];
-    struct tremolo_difference differences[TREMOLO_EXPLAIN_ROWS];
-    size_t difference_count;
-    size_t any_two; /* which of them is about any two people; difference_count: none */
-    enum tremolo_strength strength;
-};
-TREMOLO_MUST_USE enum tremolo_status tremolo_explain(struct tremolo_explanation *explanation,
-                                                     const struct tremolo_promise *promise);
 
 #ifdef __cplusplus
 }

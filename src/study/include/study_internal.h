@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "explain.h"
 #include "tremolo_study_file.h"
 
 struct tremolo_inputs; /* inputs.h */

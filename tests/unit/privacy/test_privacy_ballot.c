@@ -5,7 +5,7 @@
 
 #include "mpfr_privacy.h"
 #include "testing.h"
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 enum { ANSWERS = TREMOLO_RANK_ANSWERS };
 

@@ -1,7 +1,7 @@
 /* Loss distributions: the two sides bracket what is known exactly, down to
  * 1e-265; the FFT stays far inside the error the bounds allow it; modulation
  * only ever helps. */
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 #include "mpfr_privacy.h"
 

@@ -1,5 +1,5 @@
 /* zCDP conversions against MPFR, and the order among the rules. */
-#include "tremolo_privacy.h"
+#include "accountant.h"
 
 #include "mpfr_privacy.h"
 

@@ -3,7 +3,7 @@
 
 #include "study_internal.h"
 #include "study_json.h"
-#include "tremolo_privacy.h"
+#include "explain.h"
 #include "tremolo_release.h"
 
 /* ---------------------------------------------------------------- problems */

@@ -1,4 +1,55 @@
-/* reconstruction.c -- how far off any attacker must be about one sample.
+/* modulation.c -- how far apart the modulated map takes two neighbours.
+ *
+ * exact: modulo 2 pi the angle omega <x,v_j> + phi_j is uniform whatever x
+ * is, and independent across j, so the modulation is noise that does not
+ * depend on the sample; what remains is (1-alpha) x. It needs the phases to
+ * stay on the device.
+ *
+ * known_phase: cos u - cos w = -2 sin((u-w)/2) sin((u+w)/2), so along v_j the
+ * outputs part by at most (1-alpha) t_j + (2 lambda/sqrt m) |sin(omega t_j/2)|
+ * for a step t_j. The squared distance is (1-alpha)^2 r^2 + sum_j psi(t_j^2)
+ * at most, where psi replaces the sine by 1 beyond its first maximum and is
+ * concave in t^2; hence equal steps t_j = r/sqrt m are the worst and give
+ * (1-alpha) r + 2 lambda sin(min(pi/2, omega r/(2 sqrt m))). Below the first
+ * maximum a pair and phases attain it. */
+#include "interval.h"
+
+/* ---- sensitivity */
+
+static bool is_modulation(const struct tremolo_modulation *modulation)
+{
+    return modulation->alpha >= 0.0 && modulation->alpha < 1.0 && modulation->lambda >= 0.0 &&
+           modulation->lambda <= DBL_MAX && modulation->omega >= 0.0 &&
+           modulation->omega <= DBL_MAX;
+}
+
+enum tremolo_status tremolo_sensitivity_of(struct tremolo_sensitivity *sensitivity,
+                                           const struct tremolo_modulation *modulation,
+                                           double distance)
+{
+    if (sensitivity == NULL || modulation == NULL || !is_modulation(modulation) ||
+        !is_positive(distance)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const double half_pi = 1.57079632679489661923;
+    double kept = (1.0 - modulation->alpha) * distance;
+    double lambda = modulation->vectors > 0 ? modulation->lambda : 0.0;
+    double root_m = modulation->vectors > 0 ? sqrt((double)modulation->vectors) : 1.0;
+    double angle = 0.5 * modulation->omega * distance / root_m;
+    double swing = 2.0 * lambda * sin(fmin(angle, half_pi));
+    double lipschitz = lambda * modulation->omega / root_m * distance;
+    if (!(kept + lipschitz <= DBL_MAX)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    /* All terms are positive. The sine below pi/2 has relative condition at
+     * most 1, so each sum is within 12 units of roundoff. */
+    sensitivity->exact = interval_around(kept, 2.0 * UNIT_ROUNDOFF);
+    sensitivity->known_phase = interval_around(kept + swing, 12.0 * UNIT_ROUNDOFF);
+    sensitivity->paper = interval_around(kept + lipschitz, 12.0 * UNIT_ROUNDOFF);
+    return TREMOLO_OK;
+}
+
+/* ---- reconstruction: how far off any attacker must be about one sample
  *
  * With A = lambda/sqrt m and k = (1-alpha)^2/sigma^2, one release carries
  * about x, along a direction outside V, the Fisher information k. Along v_j:
@@ -16,22 +67,15 @@
  * A bound per coordinate is tr(I^-1)/d for the exact trace and d/tr(I) in the
  * paper's weaker form. The Bayes bound adds 1/prior^2 in every direction (van
  * Trees); as J does not depend on x no further average is needed. */
-#include "tremolo_privacy.h"
-
-#include "interval.h"
 
 enum { PHASES_MAX = 2048 };
 
-/* J(c) = E (x - E[n|x])^2 for x = n + z: the trapezoidal rule in x and in the
+/* J(c) = E (x - E[n|x])^2 for x = n + z and c in [0, 64]: the trapezoidal rule in x and in the
  * phase, both exponentially accurate for these entire integrands. */
-enum tremolo_status tremolo_arcsine_information(double *information, double contrast)
+static double arcsine_information(double contrast)
 {
-    if (information == NULL || !(contrast >= 0.0 && contrast <= 64.0)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
     if (contrast == 0.0) {
-        *information = 1.0;
-        return TREMOLO_OK;
+        return 1.0;
     }
     double at[PHASES_MAX];
     size_t phases = 64 + (size_t)(16.0 * contrast);
@@ -55,8 +99,7 @@ enum tremolo_status tremolo_arcsine_information(double *information, double cont
         mass += density;
         score_square += slope * slope / density;
     }
-    *information = score_square / mass; /* both sums lack the same factors */
-    return TREMOLO_OK;
+    return score_square / mass; /* both sums lack the same factors */
 }
 
 /* The information matrix is diagonal in the directions V, beta, rest. */
@@ -117,12 +160,7 @@ enum tremolo_status tremolo_reconstruction_bounds(struct tremolo_reconstruction 
     double unit = (double)setup->releases / (setup->sigma * setup->sigma);
     double ratio = setup->coefficient_norm / setup->response_noise;
     double response = setup->response_in_clear ? ratio * ratio : 0.0;
-    double share = 1.0;
-    enum tremolo_status status =
-        tremolo_arcsine_information(&share, fmin(amplitude / setup->sigma, 64.0));
-    if (status != TREMOLO_OK) {
-        return status;
-    }
+    double share = arcsine_information(fmin(amplitude / setup->sigma, 64.0));
     double plain = kept * kept * unit;
     struct information known = {(kept + swing) * (kept + swing) * unit, plain, response};
     struct information averaged = {plain + 0.5 * swing * swing * unit, plain, response};
