@@ -146,7 +146,7 @@ static inline void worker_fold(struct worker *worker)
 static inline uint64_t world_counted(void)
 {
     assert_status(mirror_refresh(study, &bus.base, true), TREMOLO_OK);
-    return study->served->reports;
+    return study->served->sums.reports;
 }
 
 #endif

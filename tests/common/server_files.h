@@ -88,7 +88,7 @@ static inline void give_named(struct writer *writer, struct served_study *served
     char name[16];
     (void)snprintf(name, sizeof name, "device %u", device);
     assert_status(tremolo_device_key(key, secret, (const uint8_t *)name, strlen(name)), TREMOLO_OK);
-    server_report_make(&report, served->study, round, served->rounds[round].vectors, key);
+    server_report_make(&report, served->study, round, served->sums.rounds[round].vectors, key);
     assert_int_equal(send_report(writer, served, &report, name), OUTCOME_ACCEPTED);
 }
 
@@ -144,13 +144,13 @@ static inline void hash_study(uint8_t answer[ANSWER_BYTES], const struct served_
 {
     crypto_generichash_state hash;
     uint8_t one[ANSWER_BYTES];
-    uint64_t counts[5] = {served->opened, served->round_limit, served->reports,
-                          served->log_ids.count, served->log_position};
+    uint64_t counts[5] = {served->sums.opened, served->sums.round_limit, served->sums.reports,
+                          served->log.ids.count, served->log.position};
     (void)crypto_generichash_init(&hash, NULL, 0, sizeof one);
     (void)crypto_generichash_update(&hash, served->id, sizeof served->id);
     (void)crypto_generichash_update(&hash, (const uint8_t *)counts, sizeof counts);
-    for (unsigned t = 0; t < served->opened; t++) {
-        hash_round(&hash, served, &served->rounds[t]);
+    for (unsigned t = 0; t < served->sums.opened; t++) {
+        hash_round(&hash, served, &served->sums.rounds[t]);
     }
     (void)crypto_generichash_final(&hash, one, sizeof one);
     for (size_t i = 0; i < ANSWER_BYTES; i++) {

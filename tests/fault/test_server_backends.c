@@ -141,9 +141,9 @@ static void expect_reports(struct served_study *served, uint64_t wanted)
     uint64_t reports = 0;
     for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
         struct timespec pause = {0, 10000000};
-        (void)pthread_mutex_lock(&served->lock);
-        reports = served->reports;
-        (void)pthread_mutex_unlock(&served->lock);
+        (void)pthread_mutex_lock(&served->sums.lock);
+        reports = served->sums.reports;
+        (void)pthread_mutex_unlock(&served->sums.lock);
         if (reports == wanted) {
             break;
         }
@@ -154,9 +154,9 @@ static void expect_reports(struct served_study *served, uint64_t wanted)
 
 static unsigned newest_round(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    unsigned newest = served->opened - 1;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    unsigned newest = served->sums.opened - 1;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return newest;
 }
 
@@ -222,7 +222,7 @@ static void make_round_reports(const struct served_study *served, unsigned round
         named->name_length = sizeof named->name;
         (void)snprintf((char *)named->name, sizeof named->name, "dev%04zu", i);
         assert_status(tremolo_device_key(key, secret, named->name, named->name_length), TREMOLO_OK);
-        server_report_make(&named->report, served->study, round, served->rounds[round].vectors,
+        server_report_make(&named->report, served->study, round, served->sums.rounds[round].vectors,
                            key);
     }
 }
@@ -233,7 +233,7 @@ static void try_second_sample(struct place *place, struct served_study *served)
     struct named_report second = round_reports[0][0];
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     assert_status(tremolo_device_key(key, secret, second.name, second.name_length), TREMOLO_OK);
-    server_report_make(&second.report, served->study, 0, served->rounds[0].vectors, key);
+    server_report_make(&second.report, served->study, 0, served->sums.rounds[0].vectors, key);
     enum server_outcome outcome = send_report(place, served, &second);
     assert_true(outcome == OUTCOME_SAMPLES_USED || place->clustered); /* a gateway cannot tell */
 }

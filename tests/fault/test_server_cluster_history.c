@@ -12,7 +12,8 @@ static void grow(struct mirror *mirror, uint64_t devices)
 {
     float *values = calloc(HISTORY_POINT_KINDS * mirror->served->study->dimension, sizeof *values);
     struct history_point point = {.time = 1000 + (int64_t)devices, .devices = devices};
-    history_add_point(&mirror->served->history, mirror->served->study->dimension, point, values);
+    history_add_point(&mirror->served->sums.history, mirror->served->study->dimension, point,
+                      values);
     free(values);
 }
 
@@ -28,7 +29,7 @@ static struct mirror *start_gateway(void)
 static size_t stored_points(void)
 {
     struct mirror *reader = start_gateway();
-    size_t points = reader->served->history.points;
+    size_t points = reader->served->sums.history.points;
     mirror_free(reader);
     return points;
 }
@@ -40,7 +41,7 @@ static void test_survives(void **state)
     grow(study, 20);
     assert_status(mirror_store_history(study, &bus.base), TREMOLO_OK);
     struct mirror *next = start_gateway();
-    const struct history *history = &next->served->history;
+    const struct history *history = &next->served->sums.history;
     assert_int_equal(history->points, 2);
     assert_int_equal(history->point[1].devices, 20);
     assert_int_equal(history->point[1].time, 1020);
@@ -61,10 +62,10 @@ static void test_one_writes(void **state)
     grow(second, 12);
     assert_status(mirror_store_history(second, &bus.base), TREMOLO_OK);
     assert_int_equal(stored_points(), 1);
-    assert_true(second->served->history.unstored);
+    assert_true(second->served->sums.history.unstored);
     assert_status(mirror_store_history(second, &bus.base), TREMOLO_OK);
     assert_int_equal(stored_points(), 2);
-    assert_false(second->served->history.unstored);
+    assert_false(second->served->sums.history.unstored);
     long calls = broker.calls; /* without news nobody is asked */
     assert_status(mirror_store_history(second, &bus.base), TREMOLO_OK);
     assert_int_equal(broker.calls, calls);
@@ -82,10 +83,10 @@ static void test_every_call_fails(void **state)
             broker.fault = (enum fake_fault)fault;
             broker.until_fault = at;
             assert_true(mirror_store_history(study, &bus.base) != TREMOLO_OK);
-            assert_true(study->served->history.unstored);
+            assert_true(study->served->sums.history.unstored);
             assert_status(mirror_store_history(study, &bus.base), TREMOLO_OK);
             assert_status(mirror_store_history(study, &bus.base), TREMOLO_OK);
-            assert_false(study->served->history.unstored);
+            assert_false(study->served->sums.history.unstored);
             assert_int_equal(stored_points(), 1);
         }
     }
@@ -107,8 +108,8 @@ static void test_unreadable(void **state)
     cluster_key(key, "history", study->tag);
     fake_find(&broker, key)->bytes[0] ^= 1;
     reader = start_gateway();
-    assert_int_equal(reader->served->history.points, 0);
-    assert_null(reader->served->history.point);
+    assert_int_equal(reader->served->sums.history.points, 0);
+    assert_null(reader->served->sums.history.point);
     grow(reader, 30);
     assert_status(mirror_store_history(reader, &bus.base), TREMOLO_OK);
     mirror_free(reader);

@@ -50,7 +50,7 @@ static void expect_started(enum store_consent consent, uint64_t reports)
     }
     uint64_t found = 0;
     for (size_t i = 0; i < studies_count(&writer->studies); i++) {
-        found += studies_at(&writer->studies, i)->reports;
+        found += studies_at(&writer->studies, i)->sums.reports;
     }
     assert_int_equal(found, reports);
     writer_stop(writer);
@@ -292,7 +292,7 @@ static void expect_read(const char *id, enum tremolo_status expected, uint64_t r
     struct served_study *served = NULL;
     assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
     assert_status(served_load(&served, store, id, words), expected);
-    assert_int_equal(served != NULL ? served->reports : 0, reports);
+    assert_int_equal(served != NULL ? served->sums.reports : 0, reports);
     served_free(served);
     store->close(store);
 }
@@ -382,8 +382,8 @@ static void test_unwatched_sums_are_folded_anew(void **state)
     size_t seen = 0;
     for (size_t i = 0; i < studies_count(&writer->studies); i++) {
         const struct served_study *served = studies_at(&writer->studies, i);
-        for (unsigned t = 0; t < served->opened; t++) {
-            assert_true(tremolo_moments_tail(&tail, served->rounds[t].moments));
+        for (unsigned t = 0; t < served->sums.opened; t++) {
+            assert_true(tremolo_moments_tail(&tail, served->sums.rounds[t].moments));
             seen += tail.reports == reports;
         }
     }
@@ -792,7 +792,7 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
     }
     close_newest_round(writer, served);
     assert_status(tremolo_device_key(key, secret, (const uint8_t *)"device 1", 8), TREMOLO_OK);
-    server_report_make(&old, served->study, 1, served->rounds[1].vectors, key);
+    server_report_make(&old, served->study, 1, served->sums.rounds[1].vectors, key);
     assert_int_equal(send_report(writer, served, &old, "device 1"), OUTCOME_ACCEPTED);
     writer_stop(writer);
     /* The database alone is put back: it is older than its tip. */
@@ -812,8 +812,8 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
     assert_status(try_writer(&writer, STORE_ACCEPT_LOSS, words), TREMOLO_OK);
     for (int i = 0; i < 2; i++) { /* and it stays so after a restart without the option */
         served = studies_at(&writer->studies, 0);
-        assert_int_equal(served->reports, 4);
-        assert_int_equal(served->round_limit, 1);
+        assert_int_equal(served->sums.reports, 4);
+        assert_int_equal(served->sums.round_limit, 1);
         assert_int_equal(send_report(writer, served, &old, "device 1"), OUTCOME_WRONG_ROUND);
         writer_stop(writer);
         writer = start_writer(open_store());
@@ -821,7 +821,7 @@ static void test_a_restored_round_is_not_broadcast_again(void **state)
     served = studies_at(&writer->studies, 0);
     give_named(writer, served, 0, 4); /* the vectors of round 0 are the same as ever */
     close_newest_round(writer, served);
-    assert_int_equal(served->opened, 1);
+    assert_int_equal(served->sums.opened, 1);
     assert_true(served_is_done(served));
     assert_int_not_equal(send_report(writer, served, &old, "device 1"), OUTCOME_ACCEPTED);
     writer_stop(writer);
@@ -845,7 +845,7 @@ static void test_a_moved_directory_goes_on(void **state)
     served = studies_at(&writer->studies, 1);
     served = served->terms->rounds > 1 ? served : studies_at(&writer->studies, 0);
     close_newest_round(writer, served);
-    assert_int_equal(served->opened, 3);
+    assert_int_equal(served->sums.opened, 3);
     writer_stop(writer);
     assert_int_equal(remove_directory(), 0);
     assert_true(make_directory());

@@ -41,9 +41,9 @@ static int tear_down(void **state)
 
 static void forget_answer(void)
 {
-    assert_int_equal(pthread_mutex_lock(&served->lock), 0);
-    served->generation++;
-    assert_int_equal(pthread_mutex_unlock(&served->lock), 0);
+    assert_int_equal(pthread_mutex_lock(&served->sums.lock), 0);
+    served->sums.generation++;
+    assert_int_equal(pthread_mutex_unlock(&served->sums.lock), 0);
 }
 
 static void test_no_part_is_kept(void **state)

@@ -237,7 +237,7 @@ static void test_message_comes_again(void **state)
     armed = 0;
     assert_int_equal(atomic_load(&settled_after), REFUSALS + 1);
     assert_int_equal(atomic_load(&writer->mqtt_malformed), 0);
-    assert_int_equal(served->reports, 1);
+    assert_int_equal(served->sums.reports, 1);
     writer_stop(writer);
 }
 

@@ -55,10 +55,11 @@ static void expect_fold(struct served_study *served, const struct server_report 
         }
     }
     size_t length = tremolo_moments_encoded_bytes(expected);
-    assert_int_equal(length, tremolo_moments_encoded_bytes(served->rounds[0].moments));
+    assert_int_equal(length, tremolo_moments_encoded_bytes(served->sums.rounds[0].moments));
     assert_true(length <= sizeof ours);
     assert_status(tremolo_moments_encode(expected, ours, length), TREMOLO_OK);
-    assert_status(tremolo_moments_encode(served->rounds[0].moments, theirs, length), TREMOLO_OK);
+    assert_status(tremolo_moments_encode(served->sums.rounds[0].moments, theirs, length),
+                  TREMOLO_OK);
     assert_memory_equal(ours, theirs, length);
     tremolo_moments_free(expected);
 }

@@ -122,10 +122,10 @@ static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, un
         status = TREMOLO_NETWORK_FAILED; /* this replica does not have it yet */
     }
     if (status == TREMOLO_OK) {
-        (void)pthread_mutex_lock(&mirror->served->lock);
+        (void)pthread_mutex_lock(&mirror->served->sums.lock);
         status = served_decode_round(mirror->served, round, value.bytes, value.length);
-        mirror->served->generation++;
-        (void)pthread_mutex_unlock(&mirror->served->lock);
+        mirror->served->sums.generation++;
+        (void)pthread_mutex_unlock(&mirror->served->sums.lock);
     }
     free(value.bytes);
     return status;
@@ -147,13 +147,13 @@ static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)pthread_mutex_lock(&served->lock);
-    for (unsigned t = 0; t < served->opened; t++) {
-        served->rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    for (unsigned t = 0; t < served->sums.opened; t++) {
+        served->sums.rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
     }
-    served->closing = state->phase == CLUSTER_CLOSING;
-    served->generation++;
-    (void)pthread_mutex_unlock(&served->lock);
+    served->sums.closing = state->phase == CLUSTER_CLOSING;
+    served->sums.generation++;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     mirror->phase = state->phase;
     mirror->round = state->round;
     mirror->state_revision = state->revision;
@@ -271,15 +271,15 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
         tremolo_moments_free(merged);
         return status;
     }
-    (void)pthread_mutex_lock(&served->lock);
-    struct tremolo_moments *old = served->rounds[round].moments;
-    served->rounds[round].moments = merged;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    struct tremolo_moments *old = served->sums.rounds[round].moments;
+    served->sums.rounds[round].moments = merged;
     if (tremolo_moments_count(merged) > tremolo_moments_count(old)) {
-        served->reported_at = (int64_t)time(NULL);
+        served->sums.reported_at = (int64_t)time(NULL);
     }
-    served->reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
-    served->generation++;
-    (void)pthread_mutex_unlock(&served->lock);
+    served->sums.reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
+    served->sums.generation++;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     tremolo_moments_free(old);
     return TREMOLO_OK;
 }
@@ -335,7 +335,7 @@ enum tremolo_status mirror_refresh(struct mirror *mirror, struct bus *bus, bool 
     }
     /* Whatever was read is merged, also when a later shard could not be. Sums of a round that
      * was opened after we read the state wait for the next time. */
-    for (unsigned t = 0; t < mirror->served->opened; t++) {
+    for (unsigned t = 0; t < mirror->served->sums.opened; t++) {
         if (changed[t]) {
             enum tremolo_status merged = merge_round(mirror, t);
             changed[t] = merged != TREMOLO_OK;
@@ -359,13 +359,13 @@ enum tremolo_status mirror_read_history(struct mirror *mirror, struct bus *bus)
     }
     mirror->history_revision = value.revision;
     if (value.revision != 0) {
-        status =
-            history_decode(&served->history, served->study->dimension, value.bytes, value.length);
+        status = history_decode(&served->sums.history, served->study->dimension, value.bytes,
+                                value.length);
     }
     free(value.bytes);
     if (status != TREMOLO_OK) {
-        history_free(&served->history);
-        served->history = (struct history){0};
+        history_free(&served->sums.history);
+        served->sums.history = (struct history){0};
     }
     return status == TREMOLO_MALFORMED ? TREMOLO_OK : status;
 }
@@ -413,10 +413,10 @@ static bool all_ended(const struct mirror *mirror, unsigned round)
  * report that comes too late. */
 static void note_closing(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    served->closing = true;
-    served->generation++;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    served->sums.closing = true;
+    served->sums.generation++;
+    (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
 /* *ours: it was this process that moved the state. Only then may it write markers
@@ -458,7 +458,7 @@ enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus, l
     if (mirror->phase == CLUSTER_CLOSING) {
         return TREMOLO_OK; /* under way */
     }
-    if (tremolo_moments_count(mirror->served->rounds[mirror->round].moments) < 2) {
+    if (tremolo_moments_count(mirror->served->sums.rounds[mirror->round].moments) < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
     status = begin_closing(mirror, bus, &ours);
@@ -472,19 +472,19 @@ static enum tremolo_status write_next(struct mirror *mirror, struct bus *bus, in
 {
     struct served_study *served = mirror->served;
     unsigned next = mirror->round + 1;
-    (void)pthread_mutex_lock(&served->lock);
-    served->rounds[mirror->round].closed_at = now;
-    served->opened = next;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    served->sums.rounds[mirror->round].closed_at = now;
+    served->sums.opened = next;
     enum tremolo_status status = rounds_open_next(served, now);
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     if (status == TREMOLO_OK) {
         status = cluster_put_round(bus, served, next);
     }
     /* Readers see a round only once the state says so. */
-    (void)pthread_mutex_lock(&served->lock);
-    served->rounds[mirror->round].closed_at = 0;
-    served->opened = next;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    served->sums.rounds[mirror->round].closed_at = 0;
+    served->sums.opened = next;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return status;
 }
 

@@ -61,10 +61,10 @@ static bool same_moments(struct tremolo_moments *a, struct tremolo_moments *b)
 static enum tremolo_status compare(struct move *move, const struct served_study *a,
                                    const struct served_study *b)
 {
-    bool same = a->opened == b->opened && a->reports == b->reports;
-    for (unsigned t = 0; t < a->opened && same; t++) {
-        same = same_moments(a->rounds[t].moments, b->rounds[t].moments) &&
-               a->rounds[t].closed_at == b->rounds[t].closed_at;
+    bool same = a->sums.opened == b->sums.opened && a->sums.reports == b->sums.reports;
+    for (unsigned t = 0; t < a->sums.opened && same; t++) {
+        same = same_moments(a->sums.rounds[t].moments, b->sums.rounds[t].moments) &&
+               a->sums.rounds[t].closed_at == b->sums.rounds[t].closed_at;
     }
     return same ? TREMOLO_OK
                 : words_say(move->words, TREMOLO_STORE_FAILED,
@@ -98,7 +98,7 @@ static enum tremolo_status end_round(struct move *move)
     for (unsigned n = 0; n < move->shards && status == TREMOLO_OK; n++) {
         status = flush(move, n);
     }
-    if (status == TREMOLO_OK && move->served->rounds[move->round].closed_at != 0) {
+    if (status == TREMOLO_OK && move->served->sums.rounds[move->round].closed_at != 0) {
         status = cluster_mark_end(move->bus, move->tag, move->shards, move->round);
     }
     move->round++;
@@ -142,7 +142,7 @@ static enum tremolo_status send_log(struct move *move)
         }
         at = segment.position;
     } while (status == TREMOLO_OK && at != 0);
-    while (status == TREMOLO_OK && move->round < move->served->opened) {
+    while (status == TREMOLO_OK && move->round < move->served->sums.opened) {
         status = end_round(move);
     }
     return status;
@@ -152,16 +152,16 @@ static enum tremolo_status send_states(struct move *move)
 {
     struct served_study *served = move->served;
     struct cluster_state state = {.phase = served_is_done(served) ? CLUSTER_DONE : CLUSTER_OPEN,
-                                  .round = served->opened - 1};
-    int64_t *closed = calloc(served->opened, sizeof *closed);
+                                  .round = served->sums.opened - 1};
+    int64_t *closed = calloc(served->sums.opened, sizeof *closed);
     if (closed == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     state.closed = closed;
-    state.closed_count = served_is_done(served) ? served->opened : served->opened - 1;
+    state.closed_count = served_is_done(served) ? served->sums.opened : served->sums.opened - 1;
     enum tremolo_status status = cluster_put_study(move->bus, served, move->shards);
-    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
-        closed[t] = served->rounds[t].closed_at;
+    for (unsigned t = 0; t < served->sums.opened && status == TREMOLO_OK; t++) {
+        closed[t] = served->sums.rounds[t].closed_at;
         status = cluster_put_round(move->bus, served, t);
     }
     if (status == TREMOLO_OK) {
@@ -237,16 +237,16 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
     if (status == TREMOLO_OK) {
         status = served_load(&move->served, move->store, options->study, move->words);
     }
-    if (status == TREMOLO_OK && move->served->opened < move->served->terms->rounds &&
+    if (status == TREMOLO_OK && move->served->sums.opened < move->served->terms->rounds &&
         (move->store->past != STORE_ITS_OWN ||
-         move->served->round_limit < move->served->terms->rounds)) {
+         move->served->sums.round_limit < move->served->terms->rounds)) {
         status =
             words_say(move->words, TREMOLO_BAD_ARGUMENT,
                       "the directory is a copy, an older version's or was restored, and the study "
                       "has rounds to come, which may have been broadcast before; serve a moved "
                       "directory once with --moved");
     }
-    if (status == TREMOLO_OK && move->served->discard_count > 0) {
+    if (status == TREMOLO_OK && move->served->log.discard_count > 0) {
         status =
             words_say(move->words, TREMOLO_BAD_ARGUMENT,
                       "reports of the study were discarded, and a clustered store has no place for "
@@ -345,7 +345,7 @@ static enum tremolo_status write_states(struct move *move)
 {
     struct served_study *served = move->study->served;
     enum tremolo_status status = served_put_study(move->store, served);
-    for (unsigned t = 0; t < served->opened && status == TREMOLO_OK; t++) {
+    for (unsigned t = 0; t < served->sums.opened && status == TREMOLO_OK; t++) {
         status = served_put_round(move->store, served, t);
     }
     return status;
@@ -496,7 +496,7 @@ enum tremolo_status tremolo_study_move(uint64_t *reports,
         (void)words_say(words, status, "a study moves from a directory to a store, or back");
     }
     if (status == TREMOLO_OK) {
-        *reports = move.served->reports;
+        *reports = move.served->sums.reports;
     } else if (words[0] == '\0') {
         (void)words_say(words, status, "%s%s%s", tremolo_status_sentence(status),
                         move.bus != NULL ? ": " : "",

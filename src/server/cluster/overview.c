@@ -158,8 +158,8 @@ static json_t *study_json(const struct seen_study *study)
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:{s:s, s:I, s:I, s:I, s:i, s:i, s:s}, s:o}",
                      "id", served->id_text, "title", served->terms->title, "state",
                      phase_name(mirror->phase), "round", (int)mirror->round, "rounds",
-                     (int)served->terms->rounds, "reports", (json_int_t)served->reports, "stream",
-                     "name", mirror->stream, "last", (json_int_t)stream->last, "messages",
+                     (int)served->terms->rounds, "reports", (json_int_t)served->sums.reports,
+                     "stream", "name", mirror->stream, "last", (json_int_t)stream->last, "messages",
                      (json_int_t)stream->messages, "bytes", (json_int_t)stream->bytes, "replicas",
                      (int)stream->replicas, "current", (int)stream->current, "leader",
                      stream->leader, "shards", shards);

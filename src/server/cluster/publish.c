@@ -57,9 +57,9 @@ struct batch {
 
 static struct known_rounds rounds_of(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     struct known_rounds known = {rounds_view(served, 0, rounds_room(served)), false};
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return known;
 }
 

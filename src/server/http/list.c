@@ -109,20 +109,22 @@ static double state_of(const struct served_study *served, int64_t now)
 static double key_of(struct served_study *served, enum list_sort sort, int64_t now)
 {
     double key = 0.0;
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     switch (sort) {
     case BY_CREATED:
     case BY_TITLE: break;
     case BY_STATE: key = state_of(served, now); break;
     case BY_DEVICES: key = (double)served_devices(served); break;
-    case BY_TOLD: key = json_latch_member(served->estimate.summary, "told"); break;
+    case BY_TOLD: key = json_latch_member(served->sums.estimate.summary, "told"); break;
     case BY_PRIVACY:
-        key = json_latch_member(json_object_get(served->estimate.summary, "guarantee"),
+        key = json_latch_member(json_object_get(served->sums.estimate.summary, "guarantee"),
                                 "attacker_right");
         break;
-    case BY_REPORT: key = served->reported_at > 0 ? (double)served->reported_at : NAN; break;
+    case BY_REPORT:
+        key = served->sums.reported_at > 0 ? (double)served->sums.reported_at : NAN;
+        break;
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return key;
 }
 
@@ -172,16 +174,18 @@ static bool find(struct list *list, struct writer *writer)
 
 static json_t *line_of(struct served_study *served, int64_t now)
 {
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     json_t *line = json_pack(
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "id", served->id_text, "title",
         served->terms->title, "state", round_state(served, now), "round",
-        (json_int_t)served->opened - 1, "rounds", (json_int_t)served->terms->rounds, "reports",
-        (json_int_t)served->reports, "devices", (json_int_t)served_devices(served), "dimension",
-        (int)served->study->dimension, "last_report",
-        served->reported_at > 0 ? json_integer(served->reported_at) : json_null(), "summary",
-        served->estimate.summary != NULL ? json_deep_copy(served->estimate.summary) : json_null());
-    (void)pthread_mutex_unlock(&served->lock);
+        (json_int_t)served->sums.opened - 1, "rounds", (json_int_t)served->terms->rounds, "reports",
+        (json_int_t)served->sums.reports, "devices", (json_int_t)served_devices(served),
+        "dimension", (int)served->study->dimension, "last_report",
+        served->sums.reported_at > 0 ? json_integer(served->sums.reported_at) : json_null(),
+        "summary",
+        served->sums.estimate.summary != NULL ? json_deep_copy(served->sums.estimate.summary)
+                                              : json_null());
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return line;
 }
 

@@ -55,9 +55,9 @@ static void write_studies(struct prometheus *out, struct writer *writer)
     prometheus_head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
     for (size_t i = 0; i < count; i++) {
         struct served_study *served = studies_at(&writer->studies, i);
-        (void)pthread_mutex_lock(&served->lock);
-        uint64_t reports = served->reports;
-        (void)pthread_mutex_unlock(&served->lock);
+        (void)pthread_mutex_lock(&served->sums.lock);
+        uint64_t reports = served->sums.reports;
+        (void)pthread_mutex_unlock(&served->sums.lock);
         prometheus_labelled(out, "study", served->id_text, reports);
     }
 }

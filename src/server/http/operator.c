@@ -65,10 +65,10 @@ static bool read_round(struct request *request)
         request_problem(request, 400, "round is not the number of a round of this study");
         return false;
     }
-    (void)pthread_mutex_lock(&request->served->lock);
+    (void)pthread_mutex_lock(&request->served->sums.lock);
     /* A gateway may not have heard of it yet, and asks before it closes anything. */
-    bool begun = number < request->served->opened || request->served->mirror != NULL;
-    (void)pthread_mutex_unlock(&request->served->lock);
+    bool begun = number < request->served->sums.opened || request->served->mirror != NULL;
+    (void)pthread_mutex_unlock(&request->served->sums.lock);
     if (!begun) {
         request_problem(request, 409, "that round has not begun");
         return false;
@@ -127,9 +127,9 @@ void operator_discard_finish(struct request *request)
     if (refuse_failed(request, "that span has not begun, or too many were discarded before")) {
         return;
     }
-    (void)pthread_mutex_lock(&served->lock);
-    json_int_t left = (json_int_t)served->reports;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    json_int_t left = (json_int_t)served->sums.reports;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     json_int_t gone = (json_int_t)request->job.discard.reports;
     log_event(&request->server->log, "info", "reports discarded", "{s:s, s:I, s:I, s:I}", "study",
               served->id_text, "from", (json_int_t)request->job.discard.from, "to",

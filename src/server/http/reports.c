@@ -157,10 +157,10 @@ static void add_next(json_t **receipt, struct request *request)
     if (served->terms->rounds == 1) {
         return;
     }
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     bool done = served_is_done(served);
     struct round_window next = round_next(served, (int64_t)time(NULL));
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     if (!done) {
         json_latch_set(receipt, "next",
                        json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest, "latest",

@@ -45,7 +45,7 @@ static bool same_device_round(const struct segment_record *record, const struct 
 static bool load_segment(struct served_study *served, struct store *store, uint64_t position)
 {
     struct store_segment segment = {0};
-    if (served->log_cached == position) {
+    if (served->log.cached == position) {
         return true;
     }
     if (store->read(store, position, &segment) != TREMOLO_OK || segment.position != position ||
@@ -53,14 +53,14 @@ static bool load_segment(struct served_study *served, struct store *store, uint6
         segment_check(segment.bytes, segment.length) != TREMOLO_OK) {
         return false;
     }
-    uint8_t *copy = realloc(served->log_cache, segment.length);
+    uint8_t *copy = realloc(served->log.cache, segment.length);
     if (copy == NULL) {
         return false;
     }
     memcpy(copy, segment.bytes, segment.length);
-    served->log_cache = copy;
-    served->log_cache_length = segment.length;
-    served->log_cached = position;
+    served->log.cache = copy;
+    served->log.cache_length = segment.length;
+    served->log.cached = position;
     return true;
 }
 
@@ -69,7 +69,7 @@ static bool load_record(struct segment_record *record, struct served_study *serv
 {
     uint32_t offset = (uint32_t)(place & 0xffffff);
     return load_segment(served, store, place >> 24) &&
-           segment_next(record, &offset, served->log_cache, served->log_cache_length);
+           segment_next(record, &offset, served->log.cache, served->log.cache_length);
 }
 
 /* The segment under construction has no check value yet; its room is there. */
@@ -77,8 +77,8 @@ static bool pending_record(struct segment_record *record, const struct served_st
                            uint64_t place)
 {
     uint32_t offset = (uint32_t)(place & 0xffffff);
-    return segment_next(record, &offset, served->log_segment.bytes,
-                        served->log_segment.length + SEGMENT_CHECK_BYTES);
+    return segment_next(record, &offset, served->log.segment.bytes,
+                        served->log.segment.length + SEGMENT_CHECK_BYTES);
 }
 
 /* PENDING: the id is new. */
@@ -88,7 +88,7 @@ static enum server_outcome find_repeat(struct served_study *served, const struct
     struct segment_record record;
     uint64_t place;
     size_t cursor = 0;
-    while ((place = index_find(&served->log_ids, arrival->hash, &cursor)) != 0) {
+    while ((place = index_find(&served->log.ids, arrival->hash, &cursor)) != 0) {
         if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
@@ -97,7 +97,7 @@ static enum server_outcome find_repeat(struct served_study *served, const struct
         }
     }
     cursor = 0;
-    while ((place = index_find(&served->log_pending_ids, arrival->hash, &cursor)) != 0) {
+    while ((place = index_find(&served->log.pending_ids, arrival->hash, &cursor)) != 0) {
         if (pending_record(&record, served, place) && same_id(&record, arrival)) {
             /* Durable only together with this group; the writer settles it. */
             return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
@@ -116,14 +116,14 @@ static enum server_outcome count_samples(struct served_study *served, const stru
     size_t cursor = 0;
     size_t length = served_device_key(key, arrival);
     uint64_t hash = index_hash(served->hash_key, key, length);
-    while ((place = index_find(&served->log_devices, hash, &cursor)) != 0) {
+    while ((place = index_find(&served->log.devices, hash, &cursor)) != 0) {
         if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
         used += same_device_round(&record, arrival);
     }
     cursor = 0;
-    while ((place = index_find(&served->log_pending_devices, hash, &cursor)) != 0) {
+    while ((place = index_find(&served->log.pending_devices, hash, &cursor)) != 0) {
         used += pending_record(&record, served, place) && same_device_round(&record, arrival);
     }
     return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
@@ -131,19 +131,19 @@ static enum server_outcome count_samples(struct served_study *served, const stru
 
 static bool grow_rows(struct served_study *served)
 {
-    size_t capacity = served->log_capacity == 0 ? 256 : 2 * served->log_capacity;
-    if (served->log_segment.count < served->log_capacity) {
+    size_t capacity = served->log.capacity == 0 ? 256 : 2 * served->log.capacity;
+    if (served->log.segment.count < served->log.capacity) {
         return true;
     }
-    if (rows_reserve(&served->log_rows, served->check.row_values, capacity) != TREMOLO_OK) {
+    if (rows_reserve(&served->log.rows, served->check.row_values, capacity) != TREMOLO_OK) {
         return false;
     }
-    struct decided *decided = realloc(served->log_decided, capacity * sizeof *decided);
+    struct decided *decided = realloc(served->log.decided, capacity * sizeof *decided);
     if (decided == NULL) {
         return false;
     }
-    served->log_decided = decided;
-    served->log_capacity = capacity;
+    served->log.decided = decided;
+    served->log.capacity = capacity;
     return true;
 }
 
@@ -152,34 +152,34 @@ static enum server_outcome stage(struct served_study *served, const struct arriv
 {
     uint8_t key[SERVED_DEVICE_KEY_BYTES];
     uint32_t offset = 0;
-    size_t at = served->log_segment.count;
+    size_t at = served->log.segment.count;
     struct segment_record record = {.report = arrival->bytes,
                                     .length = arrival->length,
                                     .device = arrival->device,
                                     .device_length = arrival->device_length};
-    if (!grow_rows(served) || index_reserve(&served->log_pending_ids, 1) != TREMOLO_OK ||
-        index_reserve(&served->log_pending_devices, 1) != TREMOLO_OK ||
-        segment_add(&served->log_segment, &record, &offset) != TREMOLO_OK) {
+    if (!grow_rows(served) || index_reserve(&served->log.pending_ids, 1) != TREMOLO_OK ||
+        index_reserve(&served->log.pending_devices, 1) != TREMOLO_OK ||
+        segment_add(&served->log.segment, &record, &offset) != TREMOLO_OK) {
         return OUTCOME_NOT_STORED;
     }
     uint64_t place = index_place(PENDING_POSITION, offset);
-    struct decided *decided = &served->log_decided[at];
+    struct decided *decided = &served->log.decided[at];
     *decided = (struct decided){arrival->hash, 0, offset};
-    index_add(&served->log_pending_ids, arrival->hash, place);
+    index_add(&served->log.pending_ids, arrival->hash, place);
     if (served->check.secret != NULL) {
         size_t length = served_device_key(key, arrival);
         decided->device_hash = index_hash(served->hash_key, key, length);
-        index_add(&served->log_pending_devices, decided->device_hash, place);
+        index_add(&served->log.pending_devices, decided->device_hash, place);
     }
-    rows_put(&served->log_rows, served->check.row_values, at, row, served_bucket(served, arrival));
+    rows_put(&served->log.rows, served->check.row_values, at, row, served_bucket(served, arrival));
     return OUTCOME_ACCEPTED;
 }
 
 void decide_expect(struct served_study *served, size_t count)
 {
-    enum tremolo_status status = index_reserve(&served->log_pending_ids, count);
+    enum tremolo_status status = index_reserve(&served->log.pending_ids, count);
     (void)status; /* memory that is missing now is asked for again, report by report */
-    served->log_room = rounds_room(served);
+    served->log.room = rounds_room(served);
 }
 
 enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
@@ -187,7 +187,7 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 {
     enum server_outcome outcome = find_repeat(served, arrival, store);
     if (outcome == OUTCOME_PENDING) {
-        struct rounds_view view = rounds_view(served, served->log_segment.count, served->log_room);
+        struct rounds_view view = rounds_view(served, served->log.segment.count, served->log.room);
         outcome = rounds_admit(&view, served->terms, arrival->round, now);
     }
     if (outcome == OUTCOME_PENDING && served->check.secret != NULL) {
@@ -198,40 +198,40 @@ enum server_outcome decide(struct served_study *served, const struct arrival *ar
 
 enum tremolo_status decide_append(struct served_study *served, struct store *store, int64_t now)
 {
-    size_t count = served->log_segment.count;
+    size_t count = served->log.segment.count;
     if (count == 0) {
         return TREMOLO_OK;
     }
-    enum tremolo_status status = index_reserve(&served->log_ids, count);
+    enum tremolo_status status = index_reserve(&served->log.ids, count);
     if (status == TREMOLO_OK && served->check.secret != NULL) {
-        status = index_reserve(&served->log_devices, count);
+        status = index_reserve(&served->log.devices, count);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_moments_prepare(served->rounds[served->opened - 1].moments);
+        status = tremolo_moments_prepare(served->sums.rounds[served->sums.opened - 1].moments);
     }
     if (status == TREMOLO_OK) {
-        served->log_time = served_arrival_time(served, now);
-        status = segment_seal(&served->log_segment, served->log_time);
+        served->log.time = served_arrival_time(served, now);
+        status = segment_seal(&served->log.segment, served->log.time);
     }
     uint64_t position = 0;
     if (status == TREMOLO_OK) {
-        status = store->append(store, served->id, served->log_segment.bytes,
-                               served->log_segment.length, &position);
+        status = store->append(store, served->id, served->log.segment.bytes,
+                               served->log.segment.length, &position);
     }
     if (status == TREMOLO_OK) {
-        served->log_staged = position;
+        served->log.staged = position;
     }
     return status;
 }
 
 static void learn_ids(struct served_study *served)
 {
-    for (size_t i = 0; i < served->log_segment.count; i++) {
-        const struct decided *decided = &served->log_decided[i];
-        uint64_t place = index_place(served->log_position, decided->offset);
-        index_add(&served->log_ids, decided->id_hash, place);
+    for (size_t i = 0; i < served->log.segment.count; i++) {
+        const struct decided *decided = &served->log.decided[i];
+        uint64_t place = index_place(served->log.position, decided->offset);
+        index_add(&served->log.ids, decided->id_hash, place);
         if (served->check.secret != NULL) {
-            index_add(&served->log_devices, decided->device_hash, place);
+            index_add(&served->log.devices, decided->device_hash, place);
         }
     }
 }
@@ -240,20 +240,20 @@ static void learn_ids(struct served_study *served)
  * between two parts is durable, and counts what its sums hold. */
 static enum tremolo_status fold(struct served_study *served, int8_t expanded[ROWS_EXPANDED_BYTES])
 {
-    struct served_round *newest = &served->rounds[served->opened - 1];
-    size_t count = served->log_segment.count;
+    struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    size_t count = served->log.segment.count;
     enum tremolo_status status = TREMOLO_OK;
     for (size_t from = 0, taken = 0; from < count && status == TREMOLO_OK; from += taken) {
-        taken = rows_expand(expanded, served->study, &served->log_rows, from, count);
-        (void)pthread_mutex_lock(&served->lock);
-        status = rows_add(newest->moments, served->study, &served->log_rows, expanded, from, taken);
+        taken = rows_expand(expanded, served->study, &served->log.rows, from, count);
+        (void)pthread_mutex_lock(&served->sums.lock);
+        status = rows_add(newest->moments, served->study, &served->log.rows, expanded, from, taken);
         if (status == TREMOLO_OK) {
-            newest->folded_to = from + taken == count ? served->log_position : newest->folded_to;
-            served->reports += taken;
-            served->generation++;
-            served->reported_at = (int64_t)time(NULL);
+            newest->folded_to = from + taken == count ? served->log.position : newest->folded_to;
+            served->sums.reports += taken;
+            served->sums.generation++;
+            served->sums.reported_at = (int64_t)time(NULL);
         }
-        (void)pthread_mutex_unlock(&served->lock);
+        (void)pthread_mutex_unlock(&served->sums.lock);
     }
     return status;
 }
@@ -261,8 +261,8 @@ static enum tremolo_status fold(struct served_study *served, int8_t expanded[ROW
 enum tremolo_status decide_commit(struct served_study *served, int8_t expanded[ROWS_EXPANDED_BYTES])
 {
     enum tremolo_status status = TREMOLO_OK;
-    if (served->log_segment.count > 0) {
-        served->log_position = served->log_staged;
+    if (served->log.segment.count > 0) {
+        served->log.position = served->log.staged;
         learn_ids(served);
         status = fold(served, expanded);
         decide_drop(served);
@@ -272,7 +272,7 @@ enum tremolo_status decide_commit(struct served_study *served, int8_t expanded[R
 
 void decide_drop(struct served_study *served)
 {
-    segment_clear(&served->log_segment);
-    index_clear(&served->log_pending_ids);
-    index_clear(&served->log_pending_devices);
+    segment_clear(&served->log.segment);
+    index_clear(&served->log.pending_ids);
+    index_clear(&served->log.pending_devices);
 }

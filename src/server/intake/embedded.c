@@ -91,7 +91,7 @@ static enum tremolo_status sync_and_settle(struct embedded *embedded, enum tremo
 static void prefetch_firsts(const struct job *jobs)
 {
     for (const struct job *job = jobs; job != NULL; job = job_next(job)) {
-        index_prefetch(&job->served->log_ids, job->reports.arrivals[0].hash);
+        index_prefetch(&job->served->log.ids, job->reports.arrivals[0].hash);
     }
 }
 
@@ -99,15 +99,15 @@ static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
 {
     struct served_study *served = job->served;
     struct arrival *arrivals = job->reports.arrivals;
-    if (!served->touched) {
-        served->touched = true;
-        served->next_touched = embedded->touched;
+    if (!served->log.touched) {
+        served->log.touched = true;
+        served->log.next_touched = embedded->touched;
         embedded->touched = served;
     }
     decide_expect(served, job->reports.count);
     for (size_t i = 0; i < job->reports.count; i++) {
         if (i + PREFETCH_AHEAD < job->reports.count) {
-            index_prefetch(&served->log_ids, arrivals[i + PREFETCH_AHEAD].hash);
+            index_prefetch(&served->log.ids, arrivals[i + PREFETCH_AHEAD].hash);
         }
         if (arrivals[i].outcome == OUTCOME_PENDING) {
             const int16_t *row = job->reports.rows + i * served->check.row_values;
@@ -120,8 +120,8 @@ static enum tremolo_status commit_batch(struct embedded *embedded, int64_t now)
 {
     enum tremolo_status status = TREMOLO_OK;
     bool any = false;
-    for (struct served_study *at = embedded->touched; at != NULL; at = at->next_touched) {
-        any = any || at->log_segment.count > 0;
+    for (struct served_study *at = embedded->touched; at != NULL; at = at->log.next_touched) {
+        any = any || at->log.segment.count > 0;
         if (status == TREMOLO_OK) {
             status = decide_append(at, embedded->store, now);
         }
@@ -133,13 +133,13 @@ static void fold_batch(struct embedded *embedded, enum tremolo_status status, in
 {
     while (embedded->touched != NULL) {
         struct served_study *served = embedded->touched;
-        embedded->touched = served->next_touched;
-        served->touched = false;
+        embedded->touched = served->log.next_touched;
+        served->log.touched = false;
         if (status != TREMOLO_OK) {
             decide_drop(served);
             continue;
         }
-        embedded->since_checkpoint += served->log_segment.count;
+        embedded->since_checkpoint += served->log.segment.count;
         enum tremolo_status folded = decide_commit(served, embedded->expanded);
         embedded->round_due = embedded->round_due || rounds_is_due(served, now);
         if (folded != TREMOLO_OK) {
@@ -233,14 +233,14 @@ static enum tremolo_status stage_close(struct embedded *embedded, struct served_
                                        int64_t now)
 {
     struct store *store = embedded->store;
-    unsigned closing = served->opened - 1;
+    unsigned closing = served->sums.opened - 1;
     enum tremolo_status status =
         is_stopped(embedded) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
-    served->rounds[closing].closed_at = now;
-    if (status == TREMOLO_OK && served->opened < served->round_limit) {
+    served->sums.rounds[closing].closed_at = now;
+    if (status == TREMOLO_OK && served->sums.opened < served->sums.round_limit) {
         status = rounds_open_next(served, now);
     }
-    for (unsigned t = closing; t < served->opened && status == TREMOLO_OK; t++) {
+    for (unsigned t = closing; t < served->sums.opened && status == TREMOLO_OK; t++) {
         status = served_put_round(store, served, t);
     }
     return status == TREMOLO_OK ? sync_store(embedded) : status;
@@ -250,18 +250,18 @@ static enum tremolo_status stage_close(struct embedded *embedded, struct served_
  * crash could take back. */
 static enum tremolo_status close_newest(struct embedded *embedded, struct served_study *served)
 {
-    unsigned closing = served->opened - 1;
-    (void)pthread_mutex_lock(&served->lock);
+    unsigned closing = served->sums.opened - 1;
+    (void)pthread_mutex_lock(&served->sums.lock);
     enum tremolo_status status = stage_close(embedded, served, seconds_now());
     if (status == TREMOLO_OK) {
-        served->rounds[closing].checkpointed_to = served->rounds[closing].folded_to;
-        tremolo_moments_rest(served->rounds[closing].moments);
-        served->generation++;
+        served->sums.rounds[closing].checkpointed_to = served->sums.rounds[closing].folded_to;
+        tremolo_moments_rest(served->sums.rounds[closing].moments);
+        served->sums.generation++;
     } else {
-        served->opened = closing + 1;
-        served->rounds[closing].closed_at = 0;
+        served->sums.opened = closing + 1;
+        served->sums.rounds[closing].closed_at = 0;
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     if (status == TREMOLO_OK || tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
         settle(embedded, status);
     } else {
@@ -273,14 +273,14 @@ static enum tremolo_status close_newest(struct embedded *embedded, struct served
 static enum tremolo_status close_round(struct embedded *embedded, const struct job *job)
 {
     struct served_study *served = job->served;
-    unsigned newest = served->opened - 1;
+    unsigned newest = served->sums.opened - 1;
     if (job->close.named && (job->close.round < newest || served_is_done(served))) {
         return TREMOLO_OK; /* asked again: it is closed */
     }
     if (served_is_done(served)) {
         return TREMOLO_ROUND_PASSED;
     }
-    if (tremolo_moments_count(served->rounds[newest].moments) < 2) {
+    if (tremolo_moments_count(served->sums.rounds[newest].moments) < 2) {
         return TREMOLO_BAD_ARGUMENT;
     }
     return close_newest(embedded, served);
@@ -455,7 +455,7 @@ static enum tremolo_status settle_rounds(struct embedded *embedded, char words[T
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < embedded->writer->studies.count && status == TREMOLO_OK; i++) {
         struct served_study *served = embedded->writer->studies.study[i];
-        if (store->past == STORE_ITS_OWN || served->opened == served->round_limit) {
+        if (store->past == STORE_ITS_OWN || served->sums.opened == served->sums.round_limit) {
             continue;
         }
         if (store->past == STORE_COPIED) {
@@ -464,10 +464,10 @@ static enum tremolo_status settle_rounds(struct embedded *embedded, char words[T
                              "rounds to come: start once with --moved if this is its newest state, "
                              "or with --accept-loss if it is a backup; the study then ends with "
                              "round %u",
-                             served->id_text, served->opened - 1);
+                             served->id_text, served->sums.opened - 1);
         }
-        status = served_put_final(store, served, served->opened - 1);
-        served->round_limit = served->opened;
+        status = served_put_final(store, served, served->sums.opened - 1);
+        served->sums.round_limit = served->sums.opened;
     }
     status = status == TREMOLO_OK ? store->sync(store) : status;
     if (status != TREMOLO_OK) {

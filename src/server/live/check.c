@@ -95,7 +95,7 @@ static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t 
         return TREMOLO_OK;
     }
     if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
-        served->round_limit = 1u + (unsigned)(key[key_length - 2] << 8 | key[key_length - 1]);
+        served->sums.round_limit = 1u + (unsigned)(key[key_length - 2] << 8 | key[key_length - 1]);
     }
     return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
 }
@@ -123,7 +123,7 @@ static enum tremolo_status end_rounds(struct rescue *rescue)
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < rescue->check->studies.count && status == TREMOLO_OK; i++) {
         const struct served_study *served = rescue->check->studies.study[i];
-        status = served_put_final(rescue->to, served, served->round_limit - 1);
+        status = served_put_final(rescue->to, served, served->sums.round_limit - 1);
     }
     return status;
 }
@@ -234,10 +234,10 @@ static json_t *studies_json(const struct check *check)
     for (size_t i = 0; i < check->studies.count; i++) {
         const struct served_study *served = check->studies.study[i];
         json_latch_append(&list, json_pack("{s:s, s:I, s:I, s:I, s:b}", "study", served->id_text,
-                                           "reports", (json_int_t)served->reports, "round",
-                                           (json_int_t)served->opened - 1, "rounds",
+                                           "reports", (json_int_t)served->sums.reports, "round",
+                                           (json_int_t)served->sums.opened - 1, "rounds",
                                            (json_int_t)served->terms->rounds, "ends_here",
-                                           served->round_limit < served->terms->rounds));
+                                           served->sums.round_limit < served->terms->rounds));
     }
     return list;
 }

@@ -21,8 +21,8 @@ static bool holds(const struct served_discard *discard, unsigned round, int64_t 
 
 bool served_is_discarded(const struct served_study *served, unsigned round, int64_t arrived)
 {
-    for (size_t i = 0; i < served->discard_count; i++) {
-        if (arrived != 0 && holds(&served->discards[i], round, arrived)) {
+    for (size_t i = 0; i < served->log.discard_count; i++) {
+        if (arrived != 0 && holds(&served->log.discards[i], round, arrived)) {
             return true;
         }
     }
@@ -31,26 +31,26 @@ bool served_is_discarded(const struct served_study *served, unsigned round, int6
 
 int64_t served_arrival_time(const struct served_study *served, int64_t now)
 {
-    return now > served->log_time ? now : served->log_time;
+    return now > served->log.time ? now : served->log.time;
 }
 
 /* Room for one more. */
 static struct served_discard *next_discard(struct served_study *served)
 {
     struct served_discard *grown =
-        realloc(served->discards, (served->discard_count + 1) * sizeof *grown);
+        realloc(served->log.discards, (served->log.discard_count + 1) * sizeof *grown);
     if (grown == NULL) {
         return NULL;
     }
-    served->discards = grown;
-    return &grown[served->discard_count];
+    served->log.discards = grown;
+    return &grown[served->log.discard_count];
 }
 
 static void take_discard(struct served_study *served, const struct served_discard *discard)
 {
-    served->discards[served->discard_count++] = *discard;
-    served->discarded += discard->reports;
-    served->log_time = discard->to > served->log_time ? discard->to : served->log_time;
+    served->log.discards[served->log.discard_count++] = *discard;
+    served->sums.discarded += discard->reports;
+    served->log.time = discard->to > served->log.time ? discard->to : served->log.time;
 }
 
 enum tremolo_status served_decode_discard(struct served_study *served, const uint8_t *value,
@@ -61,7 +61,7 @@ enum tremolo_status served_decode_discard(struct served_study *served, const uin
                                      .from = (int64_t)decode_number(&in, 8),
                                      .to = (int64_t)decode_number(&in, 8),
                                      .reports = decode_number(&in, 8)};
-    if (in.failed || in.left != 0 || discard.round >= served->opened || discard.from < 0 ||
+    if (in.failed || in.left != 0 || discard.round >= served->sums.opened || discard.from < 0 ||
         discard.from >= discard.to) {
         return TREMOLO_MALFORMED;
     }
@@ -131,7 +131,8 @@ static enum tremolo_status put_discard(struct store *store, const struct served_
     encode_number(&out, (uint64_t)discard->from, 8);
     encode_number(&out, (uint64_t)discard->to, 8);
     encode_number(&out, discard->reports, 8);
-    return served_put_encoded(store, "discarded", served, (unsigned)served->discard_count, &out);
+    return served_put_encoded(store, "discarded", served, (unsigned)served->log.discard_count,
+                              &out);
 }
 
 /* Both sums agree: what the log holds is what was counted. */
@@ -148,7 +149,7 @@ static enum tremolo_status store_discard(struct served_study *served, struct sto
                                          const struct served_discard *discard,
                                          struct tremolo_moments *left)
 {
-    struct served_round *newest = &served->rounds[discard->round];
+    struct served_round *newest = &served->sums.rounds[discard->round];
     struct tremolo_moments *old = newest->moments;
     uint64_t checkpointed = newest->checkpointed_to;
     newest->moments = left;
@@ -168,8 +169,8 @@ static enum tremolo_status store_discard(struct served_study *served, struct sto
     tremolo_moments_free(old);
     take_discard(served, discard);
     served_checkpointed(served);
-    served->reports -= discard->reports;
-    served->generation++;
+    served->sums.reports -= discard->reports;
+    served->sums.generation++;
     return TREMOLO_OK;
 }
 
@@ -178,25 +179,25 @@ enum tremolo_status served_discard(struct served_study *served, struct store *st
 {
     int64_t present = served_arrival_time(served, now);
     struct served_discard discard = {
-        .round = served->opened - 1, .from = from, .to = to < present ? to : present};
+        .round = served->sums.opened - 1, .from = from, .to = to < present ? to : present};
     struct served_round left = {0};
     *reports = 0;
     if (served_is_done(served)) {
         return TREMOLO_ROUND_PASSED;
     }
-    if (from < 0 || from >= discard.to || served->discard_count == SERVED_DISCARDS_MAX) {
+    if (from < 0 || from >= discard.to || served->log.discard_count == SERVED_DISCARDS_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = next_discard(served) != NULL
                                      ? fold_anew(&left, &discard, served, store)
                                      : TREMOLO_NO_MEMORY;
-    if (status == TREMOLO_OK && !agrees(&served->rounds[discard.round], &left, &discard)) {
+    if (status == TREMOLO_OK && !agrees(&served->sums.rounds[discard.round], &left, &discard)) {
         status = TREMOLO_MALFORMED;
     }
     if (status == TREMOLO_OK && discard.reports > 0) {
-        (void)pthread_mutex_lock(&served->lock);
+        (void)pthread_mutex_lock(&served->sums.lock);
         status = store_discard(served, store, &discard, left.moments);
-        (void)pthread_mutex_unlock(&served->lock);
+        (void)pthread_mutex_unlock(&served->sums.lock);
         left.moments = status == TREMOLO_OK ? NULL : left.moments;
     }
     tremolo_moments_free(left.moments);

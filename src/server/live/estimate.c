@@ -38,9 +38,9 @@ struct snapshot {
 static unsigned largest_round(const struct served_study *served)
 {
     unsigned largest = 0;
-    for (unsigned t = 1; t < served->opened; t++) {
-        if (tremolo_moments_count(served->rounds[t].moments) >=
-            tremolo_moments_count(served->rounds[largest].moments)) {
+    for (unsigned t = 1; t < served->sums.opened; t++) {
+        if (tremolo_moments_count(served->sums.rounds[t].moments) >=
+            tremolo_moments_count(served->sums.rounds[largest].moments)) {
             largest = t;
         }
     }
@@ -51,17 +51,18 @@ static unsigned largest_round(const struct served_study *served)
 static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct served_study *served)
 {
     snapshot->made = (struct served_estimate){
-        .generation = served->generation, .reports = served->reports, .r2 = NAN};
-    snapshot->round = served->opened - 1;
+        .generation = served->sums.generation, .reports = served->sums.reports, .r2 = NAN};
+    snapshot->round = served->sums.opened - 1;
     snapshot->done = served_is_done(served);
     snapshot->devices = served_devices(served);
-    snapshot->round_reports = tremolo_moments_count(served->rounds[snapshot->round].moments);
+    snapshot->round_reports = tremolo_moments_count(served->sums.rounds[snapshot->round].moments);
     snapshot->pooled = served->terms->rounds > 1 && served->check.secret != NULL;
     snapshot->evidence_round = largest_round(served);
     snapshot->made.devices =
-        snapshot->pooled ? served->reports
-                         : tremolo_moments_count(served->rounds[snapshot->evidence_round].moments);
-    if (served->reports < 2) {
+        snapshot->pooled
+            ? served->sums.reports
+            : tremolo_moments_count(served->sums.rounds[snapshot->evidence_round].moments);
+    if (served->sums.reports < 2) {
         return TREMOLO_OK;
     }
     enum tremolo_status status = rounds_tell(
@@ -71,7 +72,7 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
     }
     /* The next round's starting point is the last iterate so far. */
     if (!snapshot->done) {
-        memcpy(snapshot->last, served->rounds[snapshot->round].beta,
+        memcpy(snapshot->last, served->sums.rounds[snapshot->round].beta,
                served->study->dimension * sizeof *snapshot->last);
     }
     return status;
@@ -232,19 +233,20 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
  * kept before. */
 static void keep(struct served_study *served, struct served_estimate *made)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    if (served->estimate.text == NULL || served->estimate.generation < made->generation) {
-        struct served_estimate before = served->estimate;
-        served->estimate = *made;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    if (served->sums.estimate.text == NULL || served->sums.estimate.generation < made->generation) {
+        struct served_estimate before = served->sums.estimate;
+        served->sums.estimate = *made;
         *made = before;
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
 /* Is the answer that is kept the one of this generation? Lock held. */
 static bool is_current(const struct served_study *served)
 {
-    return served->estimate.text != NULL && served->estimate.generation == served->generation;
+    return served->sums.estimate.text != NULL &&
+           served->sums.estimate.generation == served->sums.generation;
 }
 
 /* The answer of this generation: from the study (*text, unless text is NULL), or its parts
@@ -253,24 +255,24 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot,
                                    struct served_study *served)
 {
     enum tremolo_status status = TREMOLO_OK;
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     if (text != NULL && is_current(served)) {
-        *text = strdup(served->estimate.text);
+        *text = strdup(served->sums.estimate.text);
         status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     } else {
         status = take_snapshot(snapshot, served);
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return status;
 }
 
 char *estimate_kept(struct served_study *served)
 {
-    if (pthread_mutex_trylock(&served->lock) != 0) {
+    if (pthread_mutex_trylock(&served->sums.lock) != 0) {
         return NULL; /* perhaps somebody computes */
     }
-    char *text = is_current(served) ? strdup(served->estimate.text) : NULL;
-    (void)pthread_mutex_unlock(&served->lock);
+    char *text = is_current(served) ? strdup(served->sums.estimate.text) : NULL;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return text;
 }
 

@@ -68,9 +68,9 @@ static bool sample_is_due(struct history *history, uint64_t reports, int64_t now
 /* One lock for each round: reports go on being folded between two of them. */
 static void refresh_gradient(struct served_study *served, unsigned round)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    if (round < served->opened) {
-        struct served_round *at = &served->rounds[round];
+    (void)pthread_mutex_lock(&served->sums.lock);
+    if (round < served->sums.opened) {
+        struct served_round *at = &served->sums.rounds[round];
         uint64_t count = tremolo_moments_count(at->moments);
         double norm = NAN;
         if (count != at->gradient_reports &&
@@ -79,14 +79,14 @@ static void refresh_gradient(struct served_study *served, unsigned round)
             at->gradient_reports = count;
         }
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
 /* What the estimate says now, as a sample and where one is due as a point. Lock held. */
 static void take(struct served_study *served, int64_t now)
 {
-    struct history *history = &served->history;
-    const struct served_estimate *estimate = &served->estimate;
+    struct history *history = &served->sums.history;
+    const struct served_estimate *estimate = &served->sums.estimate;
     struct history_sample sample = {now, estimate->reports, estimate->r2};
     struct history_point point = {now, estimate->devices};
     if (sample_is_due(history, estimate->reports, now)) {
@@ -99,16 +99,17 @@ static void take(struct served_study *served, int64_t now)
 
 void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    add_mark(&served->history, served->reports, now_ms);
-    history_drop_beyond(&served->history, served->reports);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    add_mark(&served->sums.history, served->sums.reports, now_ms);
+    history_drop_beyond(&served->sums.history, served->sums.reports);
     /* The table of one round is from all reports; of several, samples decide when to look. After a
      * restart nothing may be due for ever, and yet the list has to say what was learnt. */
-    bool due =
-        served->estimate.summary == NULL || sample_is_due(&served->history, served->reports, now) ||
-        (served->terms->rounds == 1 && history_point_is_due(&served->history, served->reports));
-    unsigned opened = served->opened;
-    (void)pthread_mutex_unlock(&served->lock);
+    bool due = served->sums.estimate.summary == NULL ||
+               sample_is_due(&served->sums.history, served->sums.reports, now) ||
+               (served->terms->rounds == 1 &&
+                history_point_is_due(&served->sums.history, served->sums.reports));
+    unsigned opened = served->sums.opened;
+    (void)pthread_mutex_unlock(&served->sums.lock);
     for (unsigned t = 0; t < opened && served->terms->rounds > 1; t++) {
         refresh_gradient(served, t);
     }
@@ -117,9 +118,9 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
         return;
     }
     free(estimate);
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     take(served, now);
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
 /* ---------------------------------------------------------------- answer */
@@ -174,9 +175,9 @@ static json_t *convergence_json(const struct history *history, size_t features)
 
 static json_t *round_entry(const struct served_study *served, unsigned round)
 {
-    const struct served_round *at = &served->rounds[round];
+    const struct served_round *at = &served->sums.rounds[round];
     size_t d = served->study->dimension;
-    bool with_beta = (served->opened - round) * d <= HISTORY_NUMBERS_MAX;
+    bool with_beta = (served->sums.opened - round) * d <= HISTORY_NUMBERS_MAX;
     bool known = at->gradient_reports >= 2;
     return json_pack("{s:I, s:I, s:o, s:I, s:o, s:o}", "round", (json_int_t)round, "opened",
                      (json_int_t)at->opened_at, "closed",
@@ -189,7 +190,7 @@ static json_t *round_entry(const struct served_study *served, unsigned round)
 static json_t *rounds_json(const struct served_study *served)
 {
     json_t *list = json_array();
-    for (unsigned t = 0; t < served->opened; t++) {
+    for (unsigned t = 0; t < served->sums.opened; t++) {
         json_latch_append(&list, round_entry(served, t));
     }
     return list;
@@ -214,21 +215,22 @@ static json_t *compose(struct served_study *served, int64_t now)
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "study",
         served->id_text, "title", served->terms->title, "state", round_state(served, now), "time",
         (json_int_t)now, "since", (json_int_t)served->since, "round",
-        (json_int_t)served->opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
-        "reports", (json_int_t)served->reports, "devices", (json_int_t)served_devices(served),
+        (json_int_t)served->sums.opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
+        "reports", (json_int_t)served->sums.reports, "devices", (json_int_t)served_devices(served),
         "round_reports",
-        (json_int_t)tremolo_moments_count(served->rounds[served->opened - 1].moments), "rate",
-        json_latch_number(rate_of(&served->history)), "r2", json_latch_number(served->estimate.r2),
-        "outcomes", outcomes_json(served), "samples", samples_json(&served->history), "convergence",
-        convergence_json(&served->history, served->study->dimension), "rounds",
+        (json_int_t)tremolo_moments_count(served->sums.rounds[served->sums.opened - 1].moments),
+        "rate", json_latch_number(rate_of(&served->sums.history)), "r2",
+        json_latch_number(served->sums.estimate.r2), "outcomes", outcomes_json(served), "samples",
+        samples_json(&served->sums.history), "convergence",
+        convergence_json(&served->sums.history, served->study->dimension), "rounds",
         rounds_json(served));
 }
 
 enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)
 {
-    struct history *history = &served->history;
+    struct history *history = &served->sums.history;
     enum tremolo_status status = TREMOLO_OK;
-    (void)pthread_mutex_lock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
     if (history->text == NULL || history->text_time != now) {
         free(history->text);
         history->text = NULL;
@@ -236,7 +238,7 @@ enum tremolo_status history_json(char **json, struct served_study *served, int64
         status = json_latch_text(&history->text, compose(served, now), JSON_LATCH_EXACT);
     }
     char *copy = status == TREMOLO_OK ? strdup(history->text) : NULL;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     if (copy == NULL) {
         return TREMOLO_NO_MEMORY;
     }

@@ -151,12 +151,12 @@ static void encode(struct encoder *out, const struct history *history, size_t fe
 enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_study *served)
 {
     struct encoder out = {0};
-    (void)pthread_mutex_lock(&served->lock);
-    if (served->history.unstored) {
-        encode(&out, &served->history, served->study->dimension);
-        served->history.unstored = out.status != TREMOLO_OK;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    if (served->sums.history.unstored) {
+        encode(&out, &served->sums.history, served->study->dimension);
+        served->sums.history.unstored = out.status != TREMOLO_OK;
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     if (out.status != TREMOLO_OK) {
         free(out.bytes);
         return out.status;
@@ -168,9 +168,9 @@ enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_
 
 void history_keep(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    served->history.unstored = true;
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_lock(&served->sums.lock);
+    served->sums.history.unstored = true;
+    (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
 enum tremolo_status history_put(struct store *store, struct served_study *served)

@@ -103,11 +103,11 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
 {
     size_t d = served->study->dimension;
     size_t m = served->study->vectors;
-    if (round >= served->terms->rounds || round > served->opened ||
+    if (round >= served->terms->rounds || round > served->sums.opened ||
         length != SERVED_ROUND_HEAD_BYTES + 8 * d + 2 * d * m) {
         return TREMOLO_MALFORMED;
     }
-    struct served_round *stored = &served->rounds[round];
+    struct served_round *stored = &served->sums.rounds[round];
     if (!served_prepare_round(served, round)) {
         return TREMOLO_NO_MEMORY;
     }
@@ -120,7 +120,7 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
     for (size_t i = 0; i < d * m; i++) {
         stored->vectors[i] = (int16_t)decode_number(&in, 2);
     }
-    served->opened = round + 1;
+    served->sums.opened = round + 1;
     return TREMOLO_OK;
 }
 
@@ -130,14 +130,15 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
 static enum tremolo_status take_round(struct served_study *served, unsigned round,
                                       const uint8_t *value, size_t length)
 {
-    bool next = round == served->opened && (round == 0 || served->rounds[round - 1].closed_at != 0);
+    bool next = round == served->sums.opened &&
+                (round == 0 || served->sums.rounds[round - 1].closed_at != 0);
     enum tremolo_status status =
         next ? served_decode_round(served, round, value, length) : TREMOLO_MALFORMED;
     if (status != TREMOLO_OK) {
         return status;
     }
     struct tremolo_round broadcast = {
-        served->study->vectors > 0 ? served->rounds[round].vectors : NULL, (uint16_t)round};
+        served->study->vectors > 0 ? served->sums.rounds[round].vectors : NULL, (uint16_t)round};
     return tremolo_round_check(served->study, &broadcast);
 }
 
@@ -147,25 +148,25 @@ static enum tremolo_status take_final(struct served_study *served, unsigned numb
 {
     unsigned last = length == 2 ? (unsigned)(value[0] << 8 | value[1]) : UINT16_MAX;
     (void)number;
-    if (last + 1 < served->opened || last >= served->terms->rounds) {
+    if (last + 1 < served->sums.opened || last >= served->terms->rounds) {
         return TREMOLO_MALFORMED;
     }
-    served->round_limit = last + 1;
+    served->sums.round_limit = last + 1;
     return TREMOLO_OK;
 }
 
 static enum tremolo_status take_discard(struct served_study *served, unsigned number,
                                         const uint8_t *value, size_t length)
 {
-    return number == served->discard_count ? served_decode_discard(served, value, length)
-                                           : TREMOLO_MALFORMED;
+    return number == served->log.discard_count ? served_decode_discard(served, value, length)
+                                               : TREMOLO_MALFORMED;
 }
 
 static enum tremolo_status take_checkpoint(struct served_study *served, unsigned round,
                                            const uint8_t *value, size_t length)
 {
     struct tremolo_moments *moments = NULL;
-    enum tremolo_status status = round < served->opened && length >= 8
+    enum tremolo_status status = round < served->sums.opened && length >= 8
                                      ? tremolo_moments_decode(&moments, value + 8, length - 8)
                                      : TREMOLO_MALFORMED;
     if (status == TREMOLO_OK && !tremolo_release_fits(moments, served->study)) {
@@ -176,7 +177,7 @@ static enum tremolo_status take_checkpoint(struct served_study *served, unsigned
         tremolo_moments_free(moments);
         return status;
     }
-    struct served_round *stored = &served->rounds[round];
+    struct served_round *stored = &served->sums.rounds[round];
     tremolo_moments_free(stored->moments);
     stored->moments = moments;
     stored->folded_to = bytes_get_u64(value);
@@ -188,7 +189,7 @@ static enum tremolo_status take_history(struct served_study *served, unsigned nu
                                         const uint8_t *value, size_t length)
 {
     (void)number;
-    return history_decode(&served->history, served->study->dimension, value, length);
+    return history_decode(&served->sums.history, served->study->dimension, value, length);
 }
 
 /* In this order: each needs what comes before. */
@@ -237,7 +238,7 @@ static enum tremolo_status recover_states(struct recovery *recovery)
 {
     struct store *store = recovery->store;
     for (size_t i = 0; i < recovery->studies->count; i++) {
-        recovery->studies->study[i]->opened = 0;
+        recovery->studies->study[i]->sums.opened = 0;
     }
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < sizeof state_kinds / sizeof state_kinds[0] && status == TREMOLO_OK;
@@ -248,12 +249,13 @@ static enum tremolo_status recover_states(struct recovery *recovery)
     for (size_t i = 0; i < recovery->studies->count && status == TREMOLO_OK; i++) {
         struct served_study *served = recovery->studies->study[i];
         size_t known = 0;
-        for (unsigned t = 0; t < served->opened; t++) {
-            known += (size_t)tremolo_moments_count(served->rounds[t].moments);
+        for (unsigned t = 0; t < served->sums.opened; t++) {
+            known += (size_t)tremolo_moments_count(served->sums.rounds[t].moments);
         }
         /* Growing step by step would copy it again and again. */
-        status = served->opened == 0 ? refuse(recovery, "study %s has no round", served->id_text)
-                                     : index_reserve(&served->log_ids, known);
+        status = served->sums.opened == 0
+                     ? refuse(recovery, "study %s has no round", served->id_text)
+                     : index_reserve(&served->log.ids, known);
     }
     return status;
 }
@@ -294,11 +296,11 @@ static enum tremolo_status index_record(struct recovery *recovery, struct served
                                         const struct arrival *arrival, uint64_t place)
 {
     uint8_t key[SERVED_DEVICE_KEY_BYTES];
-    enum tremolo_status status = index_key(recovery, &served->log_ids, arrival->hash, place);
+    enum tremolo_status status = index_key(recovery, &served->log.ids, arrival->hash, place);
     if (status == TREMOLO_OK && served->check.secret != NULL) {
         size_t length = served_device_key(key, arrival);
         uint64_t hash = index_hash(served->hash_key, key, length);
-        status = index_key(recovery, &served->log_devices, hash, place);
+        status = index_key(recovery, &served->log.devices, hash, place);
     }
     return status;
 }
@@ -347,11 +349,11 @@ static enum tremolo_status recover_record(struct recovery *recovery, struct serv
                               .device = record->device,
                               .device_length = record->device_length};
     enum tremolo_status status = served_read_names(&arrival, served);
-    if (status == TREMOLO_OK && arrival.round >= served->opened) {
+    if (status == TREMOLO_OK && arrival.round >= served->sums.opened) {
         status = TREMOLO_MALFORMED;
     }
     if (status == TREMOLO_OK && !served_is_discarded(served, arrival.round, arrived)) {
-        struct served_round *round = &served->rounds[arrival.round];
+        struct served_round *round = &served->sums.rounds[arrival.round];
         round->logged++;
         status = position > round->folded_to ? served_fold_record(round, served, &arrival) : status;
     }
@@ -368,7 +370,7 @@ static enum tremolo_status recover_segment(struct recovery *recovery, struct ser
     enum tremolo_status status = segment_check(segment->bytes, segment->length);
     uint32_t offset = status == TREMOLO_OK ? segment_start(segment->bytes) : 0;
     int64_t arrived = status == TREMOLO_OK ? segment_arrived(segment->bytes) : 0;
-    served->log_time = served_arrival_time(served, arrived);
+    served->log.time = served_arrival_time(served, arrived);
     while (status == TREMOLO_OK &&
            segment_next(&record, &offset, segment->bytes, segment->length)) {
         status = recover_record(recovery, served, &record, segment->position, arrived);
@@ -396,7 +398,7 @@ static enum tremolo_status recover_log(struct recovery *recovery)
         struct served_study *served = studies_find(recovery->studies, segment.study);
         if (served != NULL) {
             status = recover_segment(recovery, served, &segment);
-            served->log_position = segment.position;
+            served->log.position = segment.position;
         } else if (recovery->all) {
             status = refuse(recovery, "segment %llu belongs to no study",
                             (unsigned long long)segment.position);
@@ -413,10 +415,10 @@ static enum tremolo_status recover_log(struct recovery *recovery)
 /* The log, the sums and the checkpoints' positions say the same of every round. */
 static enum tremolo_status compare(struct recovery *recovery, struct served_study *served)
 {
-    for (unsigned t = 0; t < served->opened; t++) {
-        struct served_round *round = &served->rounds[t];
+    for (unsigned t = 0; t < served->sums.opened; t++) {
+        struct served_round *round = &served->sums.rounds[t];
         uint64_t count = tremolo_moments_count(round->moments);
-        if (round->folded_to > served->log_position) {
+        if (round->folded_to > served->log.position) {
             return refuse(recovery, "the checkpoint of round %u of study %s is ahead of the log", t,
                           served->id_text);
         }
@@ -425,8 +427,8 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
                 recovery, "round %u of study %s has %llu reports in its sums and %llu in the log",
                 t, served->id_text, (unsigned long long)count, (unsigned long long)round->logged);
         }
-        round->folded_to = served->log_position;
-        served->reports += count;
+        round->folded_to = served->log.position;
+        served->sums.reports += count;
         tremolo_moments_rest(round->moments);
     }
     return TREMOLO_OK;

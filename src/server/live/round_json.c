@@ -12,15 +12,15 @@ const char *round_state(const struct served_study *served, int64_t now)
 {
     bool full = rounds_room(served) == 0;
     bool over = served_is_done(served) || now >= served->terms->closes;
-    if (over || (full && served->opened == served->round_limit)) {
+    if (over || (full && served->sums.opened == served->sums.round_limit)) {
         return "done";
     }
-    return full || served->closing || now < served->terms->opens ? "waiting" : "open";
+    return full || served->sums.closing || now < served->terms->opens ? "waiting" : "open";
 }
 
 struct round_window round_next(const struct served_study *served, int64_t now)
 {
-    const struct served_round *newest = &served->rounds[served->opened - 1];
+    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
     if (now < served->terms->opens) {
         return (struct round_window){served->terms->opens - now, served->terms->opens - now + 60};
     }
@@ -69,9 +69,9 @@ static json_t *closing_time(const struct served_study *served, const struct serv
 enum tremolo_status round_json(char **json, struct served_study *served, const uint8_t *signing_key,
                                int64_t now)
 {
-    (void)pthread_mutex_lock(&served->lock);
-    unsigned number_open = served->opened - 1;
-    const struct served_round *newest = &served->rounds[number_open];
+    (void)pthread_mutex_lock(&served->sums.lock);
+    unsigned number_open = served->sums.opened - 1;
+    const struct served_round *newest = &served->sums.rounds[number_open];
     const char *state = round_state(served, now);
     struct round_window next = round_next(served, now);
     json_t *answer = json_pack(
@@ -86,6 +86,6 @@ enum tremolo_status round_json(char **json, struct served_study *served, const u
                                       (uint16_t)number_open};
         add_signature(&answer, served, &round, signing_key);
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     return json_latch_text(json, answer, JSON_LATCH_EXACT);
 }

@@ -11,7 +11,7 @@
 static struct tremolo_iterate_options options_of(const struct served_study *served)
 {
     return (struct tremolo_iterate_options){
-        .rounds = served->round_limit,
+        .rounds = served->sums.round_limit,
         .vectors = served->study->vectors,
         .step = served->terms->step > 0.0 ? served->terms->step : 1.0,
         .radius = served->terms->radius,
@@ -24,8 +24,8 @@ static struct tremolo_iterate_options options_of(const struct served_study *serv
 static enum tremolo_status evidence_of(struct tremolo_debiased **evidence,
                                        struct served_study *served, unsigned round)
 {
-    return tremolo_release_evidence(evidence, served->rounds[round].moments, &served->release,
-                                    served->rounds[round].vectors);
+    return tremolo_release_evidence(evidence, served->sums.rounds[round].moments, &served->release,
+                                    served->sums.rounds[round].vectors);
 }
 
 /* The sums of rounds [first, end) merged, and their vectors, weighted. */
@@ -36,15 +36,15 @@ static enum tremolo_status merge(struct tremolo_moments *merged, double *V,
     enum tremolo_status status = TREMOLO_OK;
     uint64_t reports = 0;
     for (unsigned t = first; t < end; t++) {
-        reports += tremolo_moments_count(served->rounds[t].moments);
+        reports += tremolo_moments_count(served->sums.rounds[t].moments);
     }
     for (unsigned t = first; t < end && status == TREMOLO_OK; t++) {
-        double share =
-            reports > 0 ? (double)tremolo_moments_count(served->rounds[t].moments) / (double)reports
-                        : 0.0;
-        tremolo_release_from_wire(V + (t - first) * count, served->rounds[t].vectors, count,
+        double share = reports > 0 ? (double)tremolo_moments_count(served->sums.rounds[t].moments) /
+                                         (double)reports
+                                   : 0.0;
+        tremolo_release_from_wire(V + (t - first) * count, served->sums.rounds[t].vectors, count,
                                   sqrt(share));
-        status = tremolo_moments_merge(merged, served->rounds[t].moments);
+        status = tremolo_moments_merge(merged, served->sums.rounds[t].moments);
     }
     return status;
 }
@@ -68,7 +68,7 @@ static enum tremolo_status tell(struct rounds_told *told, struct tremolo_moments
 enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *served, int round)
 {
     unsigned first = round == ROUNDS_ALL ? 0 : (unsigned)round;
-    unsigned end = round == ROUNDS_ALL ? served->opened : first + 1;
+    unsigned end = round == ROUNDS_ALL ? served->sums.opened : first + 1;
     struct tremolo_sample_release release = served->release;
     struct tremolo_moments *merged = NULL;
     struct tremolo_tail tail;
@@ -125,15 +125,15 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
     struct tremolo_tail tail;
     uint64_t *counts = calloc(2 * served->honest.limits.released, sizeof *counts);
     bool known = counts != NULL;
-    (void)pthread_mutex_lock(&served->lock);
-    for (unsigned t = 0; t < served->opened && known; t++) {
-        known = tremolo_moments_tail(&tail, served->rounds[t].moments) &&
+    (void)pthread_mutex_lock(&served->sums.lock);
+    for (unsigned t = 0; t < served->sums.opened && known; t++) {
+        known = tremolo_moments_tail(&tail, served->sums.rounds[t].moments) &&
                 tail.limits.released == served->honest.limits.released;
         if (known) {
             add_tail(&sum, counts, &tail);
         }
     }
-    (void)pthread_mutex_unlock(&served->lock);
+    (void)pthread_mutex_unlock(&served->sums.lock);
     known = known && sum.reports > 0;
     if (known) {
         tremolo_tails_judge(tails, &sum, &served->honest);
@@ -156,7 +156,7 @@ struct replay {
 static unsigned closed_rounds(const struct served_study *served)
 {
     unsigned closed = 0;
-    while (closed < served->opened && served->rounds[closed].closed_at != 0) {
+    while (closed < served->sums.opened && served->sums.rounds[closed].closed_at != 0) {
         closed++;
     }
     return closed;
@@ -181,10 +181,10 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
 
 enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
 {
-    struct served_round *next = &served->rounds[served->opened];
+    struct served_round *next = &served->sums.rounds[served->sums.opened];
     size_t d = served->study->dimension;
     size_t m = served->study->vectors;
-    if (!served_prepare_round(served, served->opened)) {
+    if (!served_prepare_round(served, served->sums.opened)) {
         return TREMOLO_NO_MEMORY;
     }
     double *beta = calloc(d, sizeof *beta);
@@ -192,9 +192,10 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
     struct tremolo_iterate_options options = options_of(served);
     struct replay replay = {served, beta, V, false};
     enum tremolo_status status = TREMOLO_NO_MEMORY;
-    if (served->opened > 0) { /* what came before is in the beta of the round that has closed */
-        options.first = served->opened - 1;
-        options.start = served->rounds[options.first].beta;
+    if (served->sums.opened >
+        0) { /* what came before is in the beta of the round that has closed */
+        options.first = served->sums.opened - 1;
+        options.start = served->sums.rounds[options.first].beta;
     }
     if (beta != NULL && V != NULL) {
         status = tremolo_iterate(NULL, NULL, NULL, d, &options, replay_round, &replay);
@@ -202,13 +203,14 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
     if (replay.stopped) {
         memcpy(next->beta, beta, d * sizeof *beta);
         tremolo_release_to_wire(next->vectors, V, m * d);
-        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL, (uint16_t)served->opened};
+        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL,
+                                          (uint16_t)served->sums.opened};
         status = tremolo_round_check(served->study, &broadcast);
     }
     if (status == TREMOLO_OK) {
         next->opened_at = now;
         next->closed_at = 0;
-        served->opened++;
+        served->sums.opened++;
     }
     free(beta);
     free(V);
@@ -244,7 +246,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
     size_t d = served->study->dimension;
     struct tremolo_debiased *evidence = NULL;
     if (served->study->release == TREMOLO_RELEASE_BALLOT ||
-        tremolo_moments_count(served->rounds[round].moments) < 2) {
+        tremolo_moments_count(served->sums.rounds[round].moments) < 2) {
         *norm = NAN;
         return TREMOLO_OK;
     }
@@ -256,7 +258,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
     enum tremolo_status status = evidence_of(&evidence, served, round);
     if (status == TREMOLO_OK) {
         tremolo_debias_moments(S, Z, NULL, evidence, options_of(served).intercept);
-        *norm = gradient_norm(S, Z, served->rounds[round].beta, d);
+        *norm = gradient_norm(S, Z, served->sums.rounds[round].beta, d);
     }
     tremolo_debias_free(evidence);
     free(S);
@@ -267,7 +269,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
 
 uint64_t rounds_room(const struct served_study *served)
 {
-    const struct tremolo_moments *sums = served->rounds[served->opened - 1].moments;
+    const struct tremolo_moments *sums = served->sums.rounds[served->sums.opened - 1].moments;
     uint64_t taken = tremolo_moments_count(sums);
     uint64_t most = served->terms->devices * served->terms->samples;
     uint64_t fit = tremolo_moments_reports_max(sums);
@@ -278,8 +280,8 @@ uint64_t rounds_room(const struct served_study *served)
 struct rounds_view rounds_view(const struct served_study *served, uint64_t staged, uint64_t room)
 {
     return (struct rounds_view){
-        .newest = served->opened - 1,
-        .closed = served->rounds[served->opened - 1].closed_at != 0,
+        .newest = served->sums.opened - 1,
+        .closed = served->sums.rounds[served->sums.opened - 1].closed_at != 0,
         .full = staged >= room,
     };
 }
@@ -302,7 +304,7 @@ enum server_outcome rounds_admit(const struct rounds_view *view,
 
 bool rounds_is_due(const struct served_study *served, int64_t now)
 {
-    const struct served_round *newest = &served->rounds[served->opened - 1];
+    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
     uint64_t count = tremolo_moments_count(newest->moments);
     if (newest->closed_at != 0 || count < 2 || served->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
         return false;

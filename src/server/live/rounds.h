@@ -17,7 +17,7 @@
 
 struct served_study;
 
-/* Compute beta and vectors of round served->opened and open it in memory. */
+/* Compute beta and vectors of round served->sums.opened and open it in memory. */
 TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *served, int64_t now);
 
 /* What is estimated from: one round, or all of them, the open one included, with their sums

@@ -34,7 +34,7 @@ static void free_round(struct served_round *round)
 
 bool served_prepare_round(struct served_study *served, unsigned round)
 {
-    struct served_round *made = &served->rounds[round];
+    struct served_round *made = &served->sums.rounds[round];
     size_t d = served->study->dimension;
     if (made->moments != NULL) {
         return true;
@@ -61,25 +61,25 @@ void served_free(struct served_study *served)
     if (served == NULL) {
         return;
     }
-    for (unsigned t = 0; served->rounds != NULL && t < served->terms->rounds; t++) {
-        free_round(&served->rounds[t]);
+    for (unsigned t = 0; served->sums.rounds != NULL && t < served->terms->rounds; t++) {
+        free_round(&served->sums.rounds[t]);
     }
-    free(served->rounds);
-    index_free(&served->log_ids);
-    index_free(&served->log_devices);
-    index_free(&served->log_pending_ids);
-    index_free(&served->log_pending_devices);
-    segment_free(&served->log_segment);
-    rows_free(&served->log_rows);
-    free(served->log_decided);
-    free(served->discards);
-    free(served->log_cache);
+    free(served->sums.rounds);
+    index_free(&served->log.ids);
+    index_free(&served->log.devices);
+    index_free(&served->log.pending_ids);
+    index_free(&served->log.pending_devices);
+    segment_free(&served->log.segment);
+    rows_free(&served->log.rows);
+    free(served->log.decided);
+    free(served->log.discards);
+    free(served->log.cache);
     free(served->published);
-    served_estimate_free(&served->estimate);
-    free(served->history.text);
-    history_free(&served->history);
+    served_estimate_free(&served->sums.estimate);
+    free(served->sums.history.text);
+    history_free(&served->sums.history);
     tremolo_study_file_free(served->file);
-    (void)pthread_mutex_destroy(&served->lock);
+    (void)pthread_mutex_destroy(&served->sums.lock);
     free(served);
 }
 
@@ -104,9 +104,9 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
     if (status != TREMOLO_OK) {
         return status;
     }
-    served->round_limit = served->terms->rounds;
-    served->rounds = calloc(served->terms->rounds, sizeof *served->rounds);
-    if (served->rounds == NULL) {
+    served->sums.round_limit = served->terms->rounds;
+    served->sums.rounds = calloc(served->terms->rounds, sizeof *served->sums.rounds);
+    if (served->sums.rounds == NULL) {
         return TREMOLO_NO_MEMORY;
     }
     return rounds_open_next(served, (int64_t)time(NULL));
@@ -121,8 +121,8 @@ enum tremolo_status served_new(struct served_study **served,
         return TREMOLO_NO_MEMORY;
     }
     made->since = (int64_t)time(NULL);
-    made->estimate.r2 = NAN;
-    (void)pthread_mutex_init(&made->lock, NULL);
+    made->sums.estimate.r2 = NAN;
+    (void)pthread_mutex_init(&made->sums.lock, NULL);
     enum tremolo_status status = tremolo_study_file_parse(&made->file, problems, json, length);
     if (status == TREMOLO_OK) {
         status = fill(made, signing_key, secret);
@@ -137,15 +137,15 @@ enum tremolo_status served_new(struct served_study **served,
 
 bool served_is_done(const struct served_study *served)
 {
-    return served->opened == served->round_limit &&
-           served->rounds[served->opened - 1].closed_at != 0;
+    return served->sums.opened == served->sums.round_limit &&
+           served->sums.rounds[served->sums.opened - 1].closed_at != 0;
 }
 
 uint64_t served_devices(const struct served_study *served)
 {
     uint64_t most = 0;
-    for (unsigned t = 0; t < served->opened; t++) {
-        uint64_t count = tremolo_moments_count(served->rounds[t].moments);
+    for (unsigned t = 0; t < served->sums.opened; t++) {
+        uint64_t count = tremolo_moments_count(served->sums.rounds[t].moments);
         most = count > most ? count : most;
     }
     return (most + served->terms->samples - 1) / served->terms->samples;
@@ -240,7 +240,7 @@ enum tremolo_status served_put_study(struct store *store, const struct served_st
 
 void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round)
 {
-    const struct served_round *stored = &served->rounds[round];
+    const struct served_round *stored = &served->sums.rounds[round];
     size_t d = served->study->dimension;
     encode_number(out, (uint64_t)stored->opened_at, 8);
     encode_number(out, (uint64_t)stored->closed_at, 8);
@@ -279,13 +279,13 @@ enum tremolo_status served_put_round(struct store *store, const struct served_st
 /* Only the newest round moves; those before were checkpointed when closed. */
 enum tremolo_status served_put_checkpoint(struct store *store, struct served_study *served)
 {
-    unsigned round = served->opened - 1;
-    struct served_round *stored = &served->rounds[round];
+    unsigned round = served->sums.opened - 1;
+    struct served_round *stored = &served->sums.rounds[round];
     struct encoder out = {0};
-    if (served->log_position == stored->checkpointed_to) {
+    if (served->log.position == stored->checkpointed_to) {
         return TREMOLO_OK;
     }
-    stored->folded_to = served->log_position;
+    stored->folded_to = served->log.position;
     encode_number(&out, stored->folded_to, 8);
     encode_moments(&out, stored->moments);
     return served_put_encoded(store, "checkpoint", served, round, &out);
@@ -293,7 +293,7 @@ enum tremolo_status served_put_checkpoint(struct store *store, struct served_stu
 
 void served_checkpointed(struct served_study *served)
 {
-    struct served_round *newest = &served->rounds[served->opened - 1];
+    struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
     newest->checkpointed_to = newest->folded_to;
     tremolo_moments_rest(newest->moments);
 }

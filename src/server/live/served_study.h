@@ -1,12 +1,7 @@
 /* served_study.h -- one study as it is served: its rounds, its log, its sums.
  *
- * Locks. Members above the first line never change once the study is open, but for the
- * atomic ones. Those between the lines are read under `lock` by any thread, and changed
- * under it by whoever writes: the holder of the writer's write_lock, or in a gateway and a
- * worker the thread that refreshes the mirror; that one may read them without. Those
- * below the second line belong to the holder of write_lock alone. When `lock` is released,
- * `reports` is the number of reports in the sums of all rounds, and a round that can be seen
- * is durable. */
+ * Three structs, one for each rule of locking: struct served_study itself is constant, `sums` has its
+ * mutex inside, and `log` is for the writer alone. */
 #ifndef SERVER_SERVED_STUDY_H
 #define SERVER_SERVED_STUDY_H
 
@@ -74,6 +69,49 @@ struct served_estimate {
     float *values;    /* of the table, as a history_point has them; NULL: none */
 };
 
+/* What any thread reads under `lock`. Only the writer changes it, under `lock` too, and may read it
+ * without: the holder of the writer's write_lock, or in a gateway and a worker the thread that
+ * refreshes the mirror. When `lock` is released, `reports` is the number of reports in the sums of
+ * all rounds, and a round that can be seen is durable. */
+struct served_sums {
+    pthread_mutex_t lock;
+    struct served_round *rounds; /* terms->rounds of them */
+    unsigned opened;             /* rounds[0..opened) exist; the last is current */
+    unsigned round_limit;        /* no more of them are opened: terms->rounds, or after a restore
+                                    those that were there */
+    bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
+    uint64_t reports;    /* in the fold, all rounds */
+    uint64_t discarded;  /* in the log and not in the fold */
+    uint64_t generation; /* changes with every fold and every round */
+    int64_t reported_at; /* Unix seconds of the newest report since the start; 0: none */
+    struct served_estimate estimate;
+    struct history history;
+};
+
+/* What the holder of the writer's write_lock alone may touch: the study's part of the log. */
+struct served_log {
+    struct index ids;
+    struct index devices;
+    struct index pending_ids; /* of the group commit under way */
+    struct index pending_devices;
+    struct segment segment;  /* under construction */
+    struct rows rows;        /* of its records */
+    struct decided *decided; /* hashes and places of the same records */
+    size_t capacity;         /* of decided */
+    uint64_t position;       /* of the newest segment */
+    uint64_t staged;         /* the position that the segment will have after the sync */
+    int64_t time;            /* no segment to come has an earlier one */
+    struct served_discard *discards;
+    size_t discard_count;
+    uint64_t cached; /* position of the segment in cache */
+    uint8_t *cache;
+    size_t cache_length;
+    uint64_t room; /* reports that the newest round takes beyond those in its sums */
+    struct served_study *next_touched; /* of the studies in a batch */
+    bool touched;
+};
+
+/* Constant once the study is served; the counts are atomic. */
 struct served_study {
     struct tremolo_study_file *file;
     const struct tremolo_study *study;
@@ -88,39 +126,8 @@ struct served_study {
     struct mirror *mirror;                   /* where its sums come from; NULL: its own log */
     int64_t since;                           /* Unix seconds: outcomes are counted from then on */
     _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
-    /* ------------------------------------------------------------ */
-    pthread_mutex_t lock;
-    struct served_round *rounds; /* terms->rounds of them */
-    unsigned opened;             /* rounds[0..opened) exist; the last is current */
-    unsigned round_limit;        /* no more of them are opened: terms->rounds, or after a restore
-                                    those that were there */
-    bool closing;        /* clustered: the last takes no more reports, and is not closed yet */
-    uint64_t reports;    /* in the fold, all rounds */
-    uint64_t discarded;  /* in the log and not in the fold */
-    uint64_t generation; /* changes with every fold and every round */
-    int64_t reported_at; /* Unix seconds of the newest report since the start; 0: none */
-    struct served_estimate estimate;
-    struct history history;
-    /* ------------------------------------------------------------ */
-    struct index log_ids;
-    struct index log_devices;
-    struct index log_pending_ids; /* of the group commit under way */
-    struct index log_pending_devices;
-    struct segment log_segment;
-    struct rows log_rows;        /* of log_segment's records */
-    struct decided *log_decided; /* hashes and places of the same records */
-    size_t log_capacity;         /* of log_decided */
-    uint64_t log_position;       /* of the newest segment */
-    int64_t log_time;            /* no segment to come has an earlier one */
-    struct served_discard *discards;
-    size_t discard_count;
-    uint64_t log_staged; /* the position its segment will have after the sync */
-    uint64_t log_cached; /* position of the segment in cache */
-    uint8_t *log_cache;
-    size_t log_cache_length;
-    uint64_t log_room; /* reports that the newest round takes beyond those in its sums */
-    struct served_study *next_touched;
-    bool touched;
+    struct served_sums sums;
+    struct served_log log;
 };
 
 /* The studies of a server: by number in the order in which they came, and by their tag in one step

@@ -112,11 +112,12 @@ static void assert_honest(const struct served_study *study)
     struct tremolo_moments *wanted = honest_sums();
     size_t length = tremolo_moments_encoded_bytes(wanted);
     assert_true(length <= sizeof bytes[0]);
-    assert_int_equal(tremolo_moments_encoded_bytes(study->rounds[0].moments), length);
+    assert_int_equal(tremolo_moments_encoded_bytes(study->sums.rounds[0].moments), length);
     assert_status(tremolo_moments_encode(wanted, bytes[0], length), TREMOLO_OK);
-    assert_status(tremolo_moments_encode(study->rounds[0].moments, bytes[1], length), TREMOLO_OK);
+    assert_status(tremolo_moments_encode(study->sums.rounds[0].moments, bytes[1], length),
+                  TREMOLO_OK);
     assert_memory_equal(bytes[0], bytes[1], length);
-    assert_int_equal(study->reports, HONEST);
+    assert_int_equal(study->sums.reports, HONEST);
     tremolo_moments_free(wanted);
 }
 
@@ -127,7 +128,7 @@ static void test_a_flood_is_gone(void **state)
     (void)state;
     open_again();
     send_all(server_study_open);
-    assert_int_equal(served->reports, HONEST + FLOOD);
+    assert_int_equal(served->sums.reports, HONEST + FLOOD);
     assert_status(discard(&reports, flood_begins, flood_ends), TREMOLO_OK);
     assert_int_equal(reports, FLOOD);
     assert_honest(served);
@@ -140,7 +141,7 @@ static void test_a_flood_is_gone(void **state)
     open_again();
     assert_honest(served);
     assert_int_equal(send(&flood[4]), OUTCOME_REPEATED);
-    assert_int_equal(served->discarded, FLOOD);
+    assert_int_equal(served->sums.discarded, FLOOD);
     writer_stop(writer);
     writer = NULL;
     /* Offline. */
@@ -148,7 +149,7 @@ static void test_a_flood_is_gone(void **state)
     struct served_study *read = NULL;
     assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
     assert_status(served_load(&read, store, NULL, words), TREMOLO_OK);
-    assert_int_equal(read->reports, HONEST);
+    assert_int_equal(read->sums.reports, HONEST);
     served_free(read);
     store->close(store);
 }
@@ -177,7 +178,7 @@ static void test_it_is_a_function_of_the_log(void **state)
     open_again();
     assert_honest(served);
     assert_int_equal(send(&flood[5]), OUTCOME_REPEATED);
-    assert_int_equal(served->discarded, FLOOD);
+    assert_int_equal(served->sums.discarded, FLOOD);
 }
 
 static void test_only_what_is_past_and_open(void **state)
@@ -204,14 +205,14 @@ static void test_only_what_is_past_and_open(void **state)
         make(&one);
         assert_int_equal(send(&one), OUTCOME_ACCEPTED);
     }
-    assert_int_equal(served->reports, 2);
+    assert_int_equal(served->sums.reports, 2);
     open_again();
-    assert_int_equal(served->reports, 2);
+    assert_int_equal(served->sums.reports, 2);
     struct job job = {.kind = JOB_CLOSE, .served = served};
     assert_true(submit_and_wait(writer, &job));
     assert_status(job.status, TREMOLO_OK);
     assert_status(discard(&reports, 0, INT64_MAX), TREMOLO_ROUND_PASSED);
-    assert_int_equal(served->reports, 2);
+    assert_int_equal(served->sums.reports, 2);
 }
 
 static enum tremolo_status (*real_sync)(struct store *store);
@@ -240,10 +241,10 @@ static void test_a_full_disk_changes_nothing(void **state)
     assert_status(discard(&reports, flood_begins, flood_ends), TREMOLO_STORE_FULL);
     is_full = false;
     assert_int_equal(reports, 0);
-    assert_int_equal(served->reports, HONEST + FLOOD);
-    assert_int_equal(tremolo_moments_count(served->rounds[0].moments), HONEST + FLOOD);
+    assert_int_equal(served->sums.reports, HONEST + FLOOD);
+    assert_int_equal(tremolo_moments_count(served->sums.rounds[0].moments), HONEST + FLOOD);
     open_again();
-    assert_int_equal(served->reports, HONEST + FLOOD);
+    assert_int_equal(served->sums.reports, HONEST + FLOOD);
     assert_status(discard(&reports, flood_begins, flood_ends), TREMOLO_OK);
     assert_int_equal(reports, FLOOD);
     assert_honest(served);
@@ -264,7 +265,7 @@ static void test_closed_rounds_stay(void **state)
         (void)snprintf(name, sizeof name, "device %u", i);
         assert_status(tremolo_device_key(key, secret, (const uint8_t *)name, strlen(name)),
                       TREMOLO_OK);
-        server_report_make(&one, served->study, round, served->rounds[round].vectors, key);
+        server_report_make(&one, served->study, round, served->sums.rounds[round].vectors, key);
         assert_int_equal(send_report(writer, served, &one, name), OUTCOME_ACCEPTED);
         struct job job = {.kind = JOB_CLOSE, .served = served};
         if (i == 5) {
@@ -276,9 +277,9 @@ static void test_closed_rounds_stay(void **state)
     assert_status(discard(&reports, 0, INT64_MAX), TREMOLO_OK);
     assert_int_equal(reports, 6);
     for (unsigned again = 0; again < 2; again++) {
-        assert_int_equal(tremolo_moments_count(served->rounds[0].moments), 6);
-        assert_int_equal(tremolo_moments_count(served->rounds[1].moments), 0);
-        assert_int_equal(served->reports, 6);
+        assert_int_equal(tremolo_moments_count(served->sums.rounds[0].moments), 6);
+        assert_int_equal(tremolo_moments_count(served->sums.rounds[1].moments), 0);
+        assert_int_equal(served->sums.reports, 6);
         open_again();
     }
 }

@@ -41,15 +41,16 @@ static void fold(unsigned count)
                           (int16_t)(randombytes_random() % 200 - 100),
                           (int16_t)(randombytes_random() % 20000 - 10000)};
         uint8_t bucket = (uint8_t)(randombytes_random() % 32);
-        assert_status(tremolo_moments_add(served->rounds[0].moments, row, &bucket, 1), TREMOLO_OK);
-        served->reports++;
-        served->generation++;
+        assert_status(tremolo_moments_add(served->sums.rounds[0].moments, row, &bucket, 1),
+                      TREMOLO_OK);
+        served->sums.reports++;
+        served->sums.generation++;
     }
 }
 
 static void test_samples_are_bounded_and_cover_everything(void **state)
 {
-    const struct history *history = &served->history;
+    const struct history *history = &served->sums.history;
     const int64_t start = 1000000;
     (void)state;
     fold(50);
@@ -76,7 +77,7 @@ static void test_nothing_new_is_no_sample(void **state)
     for (int64_t second = 0; second < 100; second++) {
         history_tick(served, 1000 + second, 1000 * second);
     }
-    assert_int_equal(served->history.samples, 1);
+    assert_int_equal(served->sums.history.samples, 1);
 }
 
 static double rate_in(const char *json)
@@ -107,7 +108,7 @@ static void test_rate_is_of_the_last_ticks(void **state)
     assert_status(history_json(&json, served, 2001), TREMOLO_OK);
     assert_true(rate_in(json) == 0.0);
     free(json);
-    served->reports -= 100; /* some were discarded */
+    served->sums.reports -= 100; /* some were discarded */
     history_tick(served, 1000 + second, 1000 * second);
     assert_status(history_json(&json, served, 2002), TREMOLO_OK);
     assert_true(rate_in(json) == 0.0);
@@ -176,7 +177,7 @@ static void test_what_is_stored_comes_back(void **state)
 {
     struct store store = {.put = refuse_state};
     struct history back = {0};
-    const struct history *history = &served->history;
+    const struct history *history = &served->sums.history;
     size_t d = served->study->dimension;
     (void)state;
     for (int64_t second = 0; second < 400; second++) {
@@ -205,7 +206,7 @@ static void test_what_is_stored_comes_back(void **state)
     assert_status(history_put(&store, served), TREMOLO_OK);
     assert_int_equal(stored_length, 0);
     /* What is forgotten does not come back after a restart. */
-    history_drop_beyond(&served->history, 600);
+    history_drop_beyond(&served->sums.history, 600);
     assert_status(history_put(&store, served), TREMOLO_OK);
     assert_status(history_decode(&back, d, stored, stored_length), TREMOLO_OK);
     assert_true(back.points > 0 && back.point[back.points - 1].devices <= 600);

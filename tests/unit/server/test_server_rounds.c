@@ -58,7 +58,7 @@ static void make_as(struct server_report *report, const char *name, unsigned rou
 {
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     assert_status(tremolo_device_key(key, secret, (const uint8_t *)name, strlen(name)), TREMOLO_OK);
-    server_report_make(report, served->study, round, served->rounds[round].vectors, key);
+    server_report_make(report, served->study, round, served->sums.rounds[round].vectors, key);
     assert_true(report->length > 0);
 }
 
@@ -73,11 +73,11 @@ static char *estimate(void)
 static void expect_the_same_after_a_restart(void)
 {
     char *before = estimate();
-    unsigned opened = served->opened;
+    unsigned opened = served->sums.opened;
     open_again();
     char *after = estimate();
     assert_string_equal(before, after);
-    assert_int_equal(served->opened, opened);
+    assert_int_equal(served->sums.opened, opened);
     free(before);
     free(after);
 }
@@ -91,7 +91,7 @@ static void test_three_rounds_with_restarts(void **state)
     assert_status(create(server_study_rounds), TREMOLO_OK);
     assert_status(close_round(), TREMOLO_BAD_ARGUMENT); /* nobody has reported */
     for (unsigned round = 0; round < 3; round++) {
-        assert_int_equal(served->opened, round + 1);
+        assert_int_equal(served->sums.opened, round + 1);
         for (unsigned i = 0; i < DEVICES - round; i++) { /* some drop out */
             (void)snprintf(name, sizeof name, "device %u", i);
             make_as(&report, name, round);
@@ -135,8 +135,8 @@ static void test_vectors_are_orthogonal_to_beta(void **state)
         assert_int_equal(send_as(&report, name), OUTCOME_ACCEPTED);
     }
     assert_status(close_round(), TREMOLO_OK);
-    const double *beta = served->rounds[1].beta;
-    const int16_t *v = served->rounds[1].vectors;
+    const double *beta = served->sums.rounds[1].beta;
+    const int16_t *v = served->sums.rounds[1].vectors;
     double along = beta[0] * v[0] + beta[1] * v[1];
     double length = beta[0] * beta[0] + beta[1] * beta[1];
     assert_true(length > 0.0);
@@ -182,7 +182,7 @@ static void test_conflicts_within_a_group(void **state)
     assert_int_equal(arrivals[1].outcome, OUTCOME_OTHER_BYTES);
     assert_int_equal(arrivals[2].outcome, OUTCOME_REPEATED);
     open_again();
-    assert_int_equal(served->reports, 1);
+    assert_int_equal(served->sums.reports, 1);
 }
 
 /* One log holds all studies; each finds its own again. */
@@ -219,8 +219,8 @@ static void test_two_studies_share_a_log(void **state)
         assert_string_equal(after, texts[strcmp(served->id_text, before[0]) == 0 ? 0 : 1]);
         free(after);
     }
-    assert_int_equal(studies_at(&writer->studies, 0)->reports +
-                         studies_at(&writer->studies, 1)->reports,
+    assert_int_equal(studies_at(&writer->studies, 0)->sums.reports +
+                         studies_at(&writer->studies, 1)->sums.reports,
                      DEVICES);
     free(texts[0]);
     free(texts[1]);

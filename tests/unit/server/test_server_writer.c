@@ -115,7 +115,7 @@ static void test_a_small_batch_is_written_where_it_is(void **state)
         here += is_done_here(&sending);
     }
     assert_true(here > TRIES / 2);
-    assert_int_equal(served->reports, TRIES);
+    assert_int_equal(served->sums.reports, TRIES);
 }
 
 static void test_a_large_batch_is_the_writers(void **state)
