@@ -18,7 +18,7 @@ chmod 711 "$work" # nginx' workers are another user's when root starts it
 chmod 644 "$work/users"
 
 # The documented lines: from the first 'location ~' of that section to its end.
-sed -n '/^## Who sees/,/^## Backups/p' docs/how-to/server.md | sed -n '/^    location ~/,/^    }/p' |
+sed -n '/^## Who sees/,/^## Sizes/p' docs/how-to/server.md | sed -n '/^    location ~/,/^    }/p' |
     sed "s|/etc/nginx/tremolo.users|$work/users|" >"$work/locations"
 
 # nginx_start PORT: the documented site, but for addresses and TLS, which is the proxy's own
