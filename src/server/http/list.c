@@ -1,7 +1,7 @@
 /* list.c -- GET /v1/studies: many studies, found, sorted and a page at a time.
  *
  * Nothing is computed for it: counts are read under each study's lock, what was learnt and what is
- * promised was summed up with the last estimate (summary.c) and is null before there is one, a
+ * promised was summed up with the last estimate (estimate.c) and is null before there is one, a
  * moment after a study or a server began. So ten thousand studies are gone through for each answer,
  * and LIST_LIMIT_MAX of them at most become JSON. */
 #include <ctype.h>

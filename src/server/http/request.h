@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "estimator.h"
+#include "estimate.h"
 #include "log.h"
 #include "loops.h"
 #include "sources.h"

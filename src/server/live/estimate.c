@@ -12,11 +12,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "estimate_json.h"
-#include "study_internal.h"
+#include "background.h"
 #include "document.h"
+#include "estimate_json.h"
 #include "rounds.h"
+#include "study_internal.h"
 
 /* Of the intervals that are kept. */
 static const double usual_level = 0.95;
@@ -76,6 +79,42 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
                served->study->dimension * sizeof *snapshot->last);
     }
     return status;
+}
+
+/* ---------------------------------------------------------------- at a glance */
+
+/* The members of `from` that are named, up to NULL; what is missing is null. */
+static json_t *only(const json_t *from, const char *const *names)
+{
+    json_t *made = json_object();
+    for (size_t i = 0; names[i] != NULL; i++) {
+        json_t *value = json_object_get(from, names[i]);
+        json_latch_set(&made, names[i], value != NULL ? json_deep_copy(value) : json_null());
+    }
+    return made;
+}
+
+/* A study at a glance, for lists: made when its estimate is, so that a list of many studies computes
+ * nothing. Of the estimate's document "devices_needed" and "guarantee" without its long words, how many
+ * effects are significant ("told") of so many "features", and "learnt", the sentence of the largest
+ * one, or null. NULL without memory; the caller owns it. */
+static json_t *summary_of(const json_t *document)
+{
+    static const char *const names[] = {"devices_needed", NULL};
+    static const char *const promise[] = {
+        "epsilon", "neighbours", "attacker_right", "any_two", "strength", "answer", NULL};
+    const json_t *guarantee = json_object_get(document, "guarantee");
+    const json_t *answers = json_object_get(document, "answers");
+    const json_t *learnt = json_object_get(json_array_get(answers, 0), "text");
+    const json_t *certain = json_array_get(answers, 1);
+    json_int_t told = json_integer_value(json_object_get(certain, "significant"));
+    json_t *made = only(document, names);
+    json_latch_set(&made, "guarantee",
+                   json_is_object(guarantee) ? only(guarantee, promise) : json_null());
+    json_latch_set(&made, "told", json_integer(told));
+    json_latch_set(&made, "features", json_incref(json_object_get(certain, "of")));
+    json_latch_set(&made, "learnt", told > 0 ? json_deep_copy(learnt) : json_null());
+    return made;
 }
 
 /* ---------------------------------------------------------------- parts */
@@ -312,4 +351,158 @@ enum tremolo_status estimate_json(char **json, struct served_study *served)
 enum tremolo_status estimate_at_level(char **json, struct served_study *served, double level)
 {
     return answer(json, served, level, false);
+}
+
+/* ---------------------------------------------------------------- the threads that compute */
+
+enum { THREADS = BACKGROUND_THREADS, WIDE_MAX = THREADS - 1, NICENESS = 5 };
+
+struct estimator {
+    const _Atomic bool *stopping; /* the server is */
+    struct background threads;    /* their lock guards all below */
+    struct served_study *under_way[THREADS];
+    struct question *first;
+    struct question **last;
+};
+
+static bool is_wide(const struct served_study *served)
+{
+    return served->study->dimension >= ESTIMATOR_WIDE;
+}
+
+/* May a thread begin with this study? Lock held. */
+static bool is_free(const struct estimator *estimator, const struct served_study *served)
+{
+    unsigned wide = 0;
+    for (size_t i = 0; i < THREADS; i++) {
+        const struct served_study *other = estimator->under_way[i];
+        if (other == served) {
+            return false;
+        }
+        wide += other != NULL && is_wide(other);
+    }
+    return !is_wide(served) || wide < WIDE_MAX;
+}
+
+/* The first study whose turn it is, or NULL. Lock held. */
+static struct served_study *next_study(const struct estimator *estimator)
+{
+    const struct question *question = estimator->first;
+    while (question != NULL && !is_free(estimator, question->served)) {
+        question = question->next;
+    }
+    return question != NULL ? question->served : NULL;
+}
+
+/* All questions about a study, in their order. Lock held. */
+static struct question *take_all(struct estimator *estimator, const struct served_study *served)
+{
+    struct question *taken = NULL;
+    struct question **end = &taken;
+    struct question **link = &estimator->first;
+    while (*link != NULL) {
+        struct question *question = *link;
+        if (question->served != served) {
+            link = &question->next;
+            continue;
+        }
+        *link = question->next;
+        question->next = NULL;
+        *end = question;
+        end = &question->next;
+    }
+    estimator->last = link;
+    return taken;
+}
+
+/* Each question gets its own copy. */
+static void answer_all(struct question *questions, enum tremolo_status status, const char *json)
+{
+    while (questions != NULL) {
+        struct question *question = questions;
+        questions = question->next;
+        question->json = json != NULL ? strdup(json) : NULL;
+        question->status = json != NULL && question->json == NULL ? TREMOLO_NO_MEMORY : status;
+        question->done(question);
+    }
+}
+
+static void answer_study(const struct estimator *estimator, struct question *questions)
+{
+    char *json = NULL;
+    enum tremolo_status status = TREMOLO_OK;
+    if (!atomic_load(estimator->stopping)) {
+        status = estimate_json(&json, questions->served);
+    }
+    answer_all(questions, status, json);
+    free(json);
+}
+
+/* Answer all who wait for a study now. Lock held, but not while it computes. */
+static void serve(struct estimator *estimator, struct served_study *served)
+{
+    size_t place = 0;
+    while (estimator->under_way[place] != NULL) {
+        place++;
+    }
+    estimator->under_way[place] = served;
+    struct question *questions = take_all(estimator, served);
+    background_unlock(&estimator->threads);
+    answer_study(estimator, questions);
+    background_lock(&estimator->threads);
+    estimator->under_way[place] = NULL;
+    background_signal(&estimator->threads);
+}
+
+static void *estimator_main(void *argument)
+{
+    struct estimator *estimator = argument;
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+    background_lock(&estimator->threads);
+    while (!estimator->threads.stopping || estimator->first != NULL) {
+        struct served_study *served = next_study(estimator);
+        if (served != NULL) {
+            serve(estimator, served);
+        } else {
+            (void)pthread_cond_wait(&estimator->threads.wake, &estimator->threads.lock);
+        }
+    }
+    background_unlock(&estimator->threads);
+    return NULL;
+}
+
+void estimator_ask(struct estimator *estimator, struct question *question)
+{
+    question->next = NULL;
+    background_lock(&estimator->threads);
+    *estimator->last = question;
+    estimator->last = &question->next;
+    background_signal(&estimator->threads);
+    background_unlock(&estimator->threads);
+}
+
+struct estimator *estimator_start(const _Atomic bool *stopping)
+{
+    struct estimator *estimator = calloc(1, sizeof *estimator);
+    if (estimator == NULL) {
+        return NULL;
+    }
+    estimator->stopping = stopping;
+    estimator->last = &estimator->first;
+    background_init(&estimator->threads);
+    for (size_t i = 0; i < THREADS; i++) {
+        if (!background_start(&estimator->threads, estimator_main, estimator)) {
+            estimator_stop(estimator);
+            return NULL;
+        }
+    }
+    return estimator;
+}
+
+void estimator_stop(struct estimator *estimator)
+{
+    if (estimator != NULL) {
+        background_free(&estimator->threads);
+        free(estimator);
+    }
 }

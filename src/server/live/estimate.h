@@ -2,6 +2,9 @@
 #ifndef SERVER_ESTIMATE_H
 #define SERVER_ESTIMATE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "served_study.h"
 
 /* The body of GET .../estimate; the caller frees *json. Computed once for
@@ -19,10 +22,36 @@ char *estimate_kept(struct served_study *served);
 TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json,
                                                              const struct served_study *served);
 
-/* A study at a glance, for lists: made when its estimate is, so that a list of many studies computes
- * nothing. Of the estimate's document "devices_needed" and "guarantee" without its long words, how many
- * effects are significant ("told") of so many "features", and "learnt", the sentence of the largest
- * one, or null. NULL without memory; the caller owns it. (summary.c) */
-json_t *summary_of(const json_t *document);
+/* ---- the threads that compute estimates, so that no request thread does ----
+ *
+ * A study with hundreds of features needs seconds for one, and a request thread serves thousands of
+ * devices. A study is computed by one thread at a time, and all who wait for it when its turn comes
+ * get the same answer; wide studies never have all threads, so that the usual ones do not wait for
+ * them; and all threads yield to those that take reports. */
+
+struct question {
+    struct question *next;
+    struct served_study *served;
+    /* The answer: the estimate, which the asker frees, or why there is none. NULL and OK:
+     * it was not computed any more. */
+    char *json;
+    enum tremolo_status status;
+    /* Called once, from one of its threads; the question is the asker's again. */
+    void (*done)(struct question *question);
+    void *context;
+};
+
+struct estimator;
+
+/* From how many features on a study is a wide one: below, an estimate takes milliseconds. */
+enum { ESTIMATOR_WIDE = 32 };
+
+/* NULL without memory or threads. Once *stopping is set nothing is computed any more. */
+struct estimator *estimator_start(const _Atomic bool *stopping);
+
+/* Nobody may ask any more. NULL is fine. */
+void estimator_stop(struct estimator *estimator);
+
+void estimator_ask(struct estimator *estimator, struct question *question);
 
 #endif

@@ -65,7 +65,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms);
 TREMOLO_MUST_USE enum tremolo_status history_json(char **json, struct served_study *served,
                                                   int64_t now);
 
-/* Points of a study with so many features (history_points.c). `values` are HISTORY_POINT_KINDS times
+/* Points of a study with so many features. `values` are HISTORY_POINT_KINDS times
  * `features`; without memory nothing is added. */
 size_t history_points_max(size_t features);
 bool history_point_is_due(const struct history *history, uint64_t devices);

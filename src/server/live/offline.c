@@ -1,15 +1,23 @@
-/* offline.c -- a study's estimate from a data directory without a server.
+/* offline.c -- a data directory without a server: its estimate, and what of it is damaged.
  *
- * The same recovery and the same estimate as a server would give, so the same
- * bits. The store is opened for reading, so that nothing in the directory changes;
- * one that a server is using is refused. */
+ * The estimate comes by the same recovery as a server's, so it has the same bits. The store is
+ * opened for reading, so that nothing in the directory changes; one that a server uses is refused.
+ *
+ * A check looks at the store row by row; then, if nothing was found there, all studies are
+ * recovered together as a server would. What can be saved are the segments that are sound by
+ * themselves: their reports are whole, whatever happened to the sums, which are made from them. */
+#include <jansson.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "document.h"
 #include "estimate.h"
-#include "tremolo_server.h"
 #include "log.h"
+#include "served_study.h"
+#include "store_audit.h"
+#include "tremolo_server.h"
 
 enum { NAMED_MAX = 2 };
 
@@ -118,5 +126,284 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     }
     served_free(served);
     store->close(store);
+    return status;
+}
+
+/* ---------------------------------------------------------------- what is damaged */
+
+enum { FINDINGS_MAX = 200 };
+
+struct check {
+    json_t *findings;
+    size_t found;
+    struct studies studies;
+    uint64_t segments, sound, reports; /* of the log; records in the sound ones */
+};
+
+static void note(void *context, const char *words)
+{
+    struct check *check = context;
+    if (check->found++ < FINDINGS_MAX) {
+        json_latch_append(&check->findings, json_string(words));
+    }
+}
+
+/* A study that can be served is one of those to be recovered; any other is said. */
+static enum tremolo_status check_study(void *context, const uint8_t *key, size_t key_length,
+                                       const uint8_t *value, size_t length)
+{
+    struct check *check = context;
+    char words[TREMOLO_WORDS_BYTES] = "there are too many studies";
+    struct served_study *served = NULL;
+    enum tremolo_status status =
+        check->studies.count == STUDIES_MAX
+            ? TREMOLO_BAD_STUDY
+            : served_from_row(&served, key, key_length, value, length, NULL, NULL, words);
+    if (status == TREMOLO_OK) {
+        studies_add(&check->studies, served);
+    }
+    if (status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED) {
+        note(check, words);
+        return TREMOLO_OK;
+    }
+    return status;
+}
+
+/* Count the records of a segment that is whole. */
+static bool count_records(struct check *check, const struct store_segment *segment)
+{
+    struct segment_record record;
+    uint32_t records = 0;
+    if (segment_check(segment->bytes, segment->length) != TREMOLO_OK) {
+        return false;
+    }
+    uint32_t offset = segment_start(segment->bytes);
+    while (segment_next(&record, &offset, segment->bytes, segment->length)) {
+        records++;
+    }
+    check->reports += records;
+    return records == segment_count(segment->bytes);
+}
+
+/* ---------------------------------------------------------------- saving */
+
+/* A new store that gets what is sound of another. */
+struct rescue {
+    struct store *from, *to;
+    struct check *check; /* its studies are those that are copied */
+    const char *kind;    /* of the states that are copied now */
+};
+
+/* Studies first, then their rounds in order; sums are made from the log again. Nothing is copied of
+ * a study that this version does not serve: no server would start on it. */
+static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t key_length,
+                                      const uint8_t *value, size_t length)
+{
+    struct rescue *rescue = context;
+    if (strcmp(rescue->kind, "study") == 0) {
+        enum tremolo_status status = check_study(rescue->check, key, key_length, value, length);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+    }
+    struct served_study *served =
+        key_length >= STORE_STUDY_BYTES ? studies_find(&rescue->check->studies, key) : NULL;
+    if (served == NULL) {
+        return TREMOLO_OK;
+    }
+    if (strcmp(rescue->kind, "round") == 0 && key_length == SERVED_ROUND_KEY_BYTES) {
+        served->sums.round_limit = 1u + (unsigned)(key[key_length - 2] << 8 | key[key_length - 1]);
+    }
+    return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
+}
+
+static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (uint64_t at = 1; at <= last && status == TREMOLO_OK; at++) {
+        struct store_segment segment = {0};
+        uint64_t position;
+        if (rescue->from->read(rescue->from, at, &segment) == TREMOLO_OK &&
+            segment.position == at &&
+            studies_find(&rescue->check->studies, segment.study) != NULL &&
+            segment_check(segment.bytes, segment.length) == TREMOLO_OK) {
+            status = rescue->to->append(rescue->to, segment.study, segment.bytes, segment.length,
+                                        &position);
+        }
+    }
+    return status;
+}
+
+/* Later rounds may have been broadcast: each study ends with the newest that is left. */
+static enum tremolo_status end_rounds(struct rescue *rescue)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < rescue->check->studies.count && status == TREMOLO_OK; i++) {
+        const struct served_study *served = rescue->check->studies.study[i];
+        status = served_put_final(rescue->to, served, served->sums.round_limit - 1);
+    }
+    return status;
+}
+
+/* What is staged is recovered as a server would before it becomes durable. */
+static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last,
+                                       char words[TREMOLO_WORDS_BYTES])
+{
+    static const char *const kinds[] = {"study", "round", "discarded"};
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && status == TREMOLO_OK; i++) {
+        rescue->kind = kinds[i];
+        status = rescue->from->each(rescue->from, kinds[i], copy_state, rescue);
+    }
+    if (status == TREMOLO_OK) {
+        status = end_rounds(rescue);
+    }
+    if (status == TREMOLO_OK) {
+        status = copy_segments(rescue, last);
+    }
+    if (status == TREMOLO_OK) {
+        status = served_recover_all(&rescue->check->studies, true, rescue->to, words);
+    }
+    return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
+}
+
+static enum tremolo_status save(struct check *check, struct store *store, uint64_t last,
+                                const char *directory, char words[TREMOLO_WORDS_BYTES])
+{
+    struct rescue *rescue = calloc(1, sizeof *rescue);
+    enum tremolo_status status =
+        rescue == NULL ? TREMOLO_NO_MEMORY
+        : mkdir(directory, 0700) != 0
+            ? TREMOLO_BAD_ARGUMENT
+            : store_open_sqlite(&rescue->to, directory, STORE_CAREFUL, words);
+    if (status == TREMOLO_BAD_ARGUMENT) {
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s cannot be made, or is there already",
+                       directory);
+    }
+    if (status == TREMOLO_OK) {
+        rescue->from = store;
+        rescue->check = check;
+        status = fill_rescue(rescue, last, words);
+        rescue->to->close(rescue->to);
+    }
+    free(rescue);
+    return status;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+/* Damaged segments that follow each other are one finding. */
+static void note_range(struct check *check, uint64_t first, uint64_t last)
+{
+    char words[96];
+    if (first == last) {
+        (void)snprintf(words, sizeof words, "segment %llu is damaged or missing",
+                       (unsigned long long)first);
+    } else {
+        (void)snprintf(words, sizeof words, "segments %llu to %llu are damaged or missing",
+                       (unsigned long long)first, (unsigned long long)last);
+    }
+    note(check, words);
+}
+
+static void check_segments(struct check *check, struct store *store, uint64_t last)
+{
+    uint64_t bad_from = 0;
+    for (uint64_t at = 1; at <= last + 1; at++) {
+        struct store_segment segment = {0};
+        bool sound = at > last || (store->read(store, at, &segment) == TREMOLO_OK &&
+                                   segment.position == at && count_records(check, &segment));
+        check->sound += sound && at <= last;
+        if (!sound && bad_from == 0) {
+            bad_from = at;
+        } else if (sound && bad_from != 0) {
+            note_range(check, bad_from, at - 1);
+            bad_from = 0;
+        }
+    }
+    check->segments = last;
+}
+
+/* As a server would: the rows of all studies against each other. While one of them cannot be served
+ * its rows are nobody's, and no others are looked for that are. */
+static void recover(struct check *check, const char *data)
+{
+    struct store *store = NULL;
+    char words[TREMOLO_WORDS_BYTES] = "";
+    enum tremolo_status status = store_read_sqlite(&store, data, words);
+    if (status == TREMOLO_OK) {
+        status = store->each(store, "study", check_study, check);
+    }
+    if (status == TREMOLO_OK) {
+        status = served_recover_all(&check->studies, check->found == 0, store, words);
+    }
+    if (status != TREMOLO_OK) {
+        note(check, words[0] != '\0' ? words : tremolo_status_sentence(status));
+    }
+    if (store != NULL) {
+        store->close(store);
+    }
+}
+
+static json_t *studies_json(const struct check *check)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < check->studies.count; i++) {
+        const struct served_study *served = check->studies.study[i];
+        json_latch_append(&list, json_pack("{s:s, s:I, s:I, s:I, s:b}", "study", served->id_text,
+                                           "reports", (json_int_t)served->sums.reports, "round",
+                                           (json_int_t)served->sums.opened - 1, "rounds",
+                                           (json_int_t)served->terms->rounds, "ends_here",
+                                           served->sums.round_limit < served->terms->rounds));
+    }
+    return list;
+}
+
+static json_t *document(struct check *check, const struct store_audit *audit, const char *data)
+{
+    bool lossy = audit->log.lost || audit->tip_damaged || audit->acknowledged > audit->commits;
+    json_t *log = json_pack("{s:I, s:I, s:I, s:b}", "frames", (json_int_t)audit->log.frames,
+                            "passed_over", (json_int_t)audit->log.passed_over, "transactions",
+                            (json_int_t)audit->log.transactions, "lost", audit->log.lost);
+    json_t *saved = json_pack("{s:I, s:I, s:I}", "segments", (json_int_t)check->sound, "of",
+                              (json_int_t)check->segments, "reports", (json_int_t)check->reports);
+    json_t *findings = check->findings;
+    check->findings = NULL;
+    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "directory", data,
+                     "sound", check->found == 0, "lossy", lossy, "format", audit->format, "commits",
+                     (json_int_t)audit->commits, "acknowledged", (json_int_t)audit->acknowledged,
+                     "copy", audit->is_copy, "log", log, "findings", findings, "saved", saved,
+                     "studies", studies_json(check));
+}
+
+enum tremolo_status tremolo_server_check(char **json, const char *data, const char *rescued,
+                                         char words[TREMOLO_WORDS_BYTES])
+{
+    struct check *check = calloc(1, sizeof *check);
+    struct store *store = NULL;
+    if (check == NULL || sodium_init() < 0) {
+        free(check);
+        return TREMOLO_NO_MEMORY;
+    }
+    studies_init(&check->studies);
+    check->findings = json_array();
+    struct store_audit audit = {.finding = note, .context = check};
+    enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words);
+    if (status == TREMOLO_OK) {
+        check_segments(check, store, audit.last);
+        if (rescued != NULL) {
+            status = save(check, store, audit.last, rescued, words);
+        }
+        store->close(store);
+        if (check->found == 0 && rescued == NULL) {
+            recover(check, data);
+        }
+    }
+    if (status == TREMOLO_OK) {
+        status = json_latch_text(json, document(check, &audit, data), JSON_COMPACT);
+    }
+    studies_free(&check->studies);
+    json_decref(check->findings);
+    free(check);
     return status;
 }

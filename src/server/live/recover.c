@@ -1,18 +1,27 @@
-/* recover.c -- bringing studies back from a store, and refusing what does not agree.
+/* recover.c -- sums from the log: of all studies after a start, and of one without a span of time.
  *
  * Recovery reads the whole log once for the ids and folds only what follows each round's
- * checkpoint. The store has compared every row with its check value by then; here
- * the rows are compared with each other: rounds come from 0 without a gap and all but the last
- * are closed, every state and segment belongs to a study that is there, no checkpoint is
- * ahead of the log, and the log has as many reports of a round as its sums. */
+ * checkpoint. The store has compared every row with its check value by then; here the rows are
+ * compared with each other: rounds come from 0 without a gap and all but the last are closed,
+ * every state and segment belongs to a study that is there, no checkpoint is ahead of the log,
+ * and the log has as many reports of a round as its sums.
+ *
+ * A flood of made-up reports can fill an open study. The operator names the span in which they
+ * came, and the sums are made again from the log without it. The log itself keeps every report:
+ * ids stay known, so that none of them comes back, and what counts is still a function of log and
+ * states. Times of segments never go back: each has the clock's, or that of the segment before or
+ * the end of the last discarded span, whichever is latest. A span ends at the present at the
+ * latest, so no later report can fall into it, whatever the clock does. Only reports of the newest
+ * round are discarded: the rounds before have made what was broadcast since. */
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "encoder.h"
-#include "served_study.h"
 #include "log.h"
+#include "served_study.h"
 #include "study_internal.h"
 
 /* A key on its way into an index: it is added some keys later, when the slot where it belongs has
@@ -96,6 +105,47 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
     return TREMOLO_OK;
 }
 
+/* ---------------------------------------------------------------- discarded spans */
+
+static bool holds(const struct served_discard *discard, unsigned round, int64_t arrived)
+{
+    return discard->round == round && discard->from <= arrived && arrived < discard->to;
+}
+
+static bool is_discarded(const struct served_study *served, unsigned round, int64_t arrived)
+{
+    for (size_t i = 0; i < served->log.discard_count; i++) {
+        if (arrived != 0 && holds(&served->log.discards[i], round, arrived)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t served_arrival_time(const struct served_study *served, int64_t now)
+{
+    return now > served->log.time ? now : served->log.time;
+}
+
+/* Room for one more. */
+static struct served_discard *next_discard(struct served_study *served)
+{
+    struct served_discard *grown =
+        realloc(served->log.discards, (served->log.discard_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return NULL;
+    }
+    served->log.discards = grown;
+    return &grown[served->log.discard_count];
+}
+
+static void add_discard(struct served_study *served, const struct served_discard *discard)
+{
+    served->log.discards[served->log.discard_count++] = *discard;
+    served->sums.discarded += discard->reports;
+    served->log.time = discard->to > served->log.time ? discard->to : served->log.time;
+}
+
 /* ---------------------------------------------------------------- states */
 
 enum tremolo_status served_decode_round(struct served_study *served, unsigned round,
@@ -158,8 +208,20 @@ static enum tremolo_status take_final(struct served_study *served, unsigned numb
 static enum tremolo_status take_discard(struct served_study *served, unsigned number,
                                         const uint8_t *value, size_t length)
 {
-    return number == served->log.discard_count ? served_decode_discard(served, value, length)
-                                               : TREMOLO_MALFORMED;
+    struct decoder in = {value, length, false};
+    struct served_discard discard = {.round = (unsigned)decode_number(&in, 2),
+                                     .from = (int64_t)decode_number(&in, 8),
+                                     .to = (int64_t)decode_number(&in, 8),
+                                     .reports = decode_number(&in, 8)};
+    if (in.failed || in.left != 0 || number != served->log.discard_count ||
+        discard.round >= served->sums.opened || discard.from < 0 || discard.from >= discard.to) {
+        return TREMOLO_MALFORMED;
+    }
+    if (next_discard(served) == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    add_discard(served, &discard);
+    return TREMOLO_OK;
 }
 
 static enum tremolo_status take_checkpoint(struct served_study *served, unsigned round,
@@ -308,7 +370,7 @@ static enum tremolo_status index_record(struct recovery *recovery, struct served
 /* A record that its round's checkpoint holds already: only its names are
  * needed. Its bytes were checked when it came, and the segment's check value
  * says that they are still those. */
-enum tremolo_status served_read_names(struct arrival *arrival, const struct served_study *served)
+static enum tremolo_status read_names(struct arrival *arrival, const struct served_study *served)
 {
     struct tremolo_report report;
     enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
@@ -324,7 +386,7 @@ enum tremolo_status served_read_names(struct arrival *arrival, const struct serv
     return status;
 }
 
-enum tremolo_status served_fold_record(struct served_round *round,
+static enum tremolo_status fold_record(struct served_round *round,
                                        const struct served_study *served, struct arrival *arrival)
 {
     int16_t row[TREMOLO_ROW_VALUES_MAX];
@@ -348,14 +410,14 @@ static enum tremolo_status recover_record(struct recovery *recovery, struct serv
                               .length = record->length,
                               .device = record->device,
                               .device_length = record->device_length};
-    enum tremolo_status status = served_read_names(&arrival, served);
+    enum tremolo_status status = read_names(&arrival, served);
     if (status == TREMOLO_OK && arrival.round >= served->sums.opened) {
         status = TREMOLO_MALFORMED;
     }
-    if (status == TREMOLO_OK && !served_is_discarded(served, arrival.round, arrived)) {
+    if (status == TREMOLO_OK && !is_discarded(served, arrival.round, arrived)) {
         struct served_round *round = &served->sums.rounds[arrival.round];
         round->logged++;
-        status = position > round->folded_to ? served_fold_record(round, served, &arrival) : status;
+        status = position > round->folded_to ? fold_record(round, served, &arrival) : status;
     }
     return status == TREMOLO_OK
                ? index_record(recovery, served, &arrival, index_place(position, record->offset))
@@ -451,5 +513,138 @@ enum tremolo_status served_recover_all(struct studies *studies, bool all, struct
         status =
             words_say(words, status, "%s", why[0] != '\0' ? why : tremolo_status_sentence(status));
     }
+    return status;
+}
+
+/* ---------------------------------------------------------------- without a span of time */
+
+/* Fold what is left of the newest round in one segment. */
+static enum tremolo_status fold_segment(struct served_round *round, struct served_discard *discard,
+                                        struct served_study *served,
+                                        const struct store_segment *segment)
+{
+    struct segment_record record;
+    enum tremolo_status status = segment_check(segment->bytes, segment->length);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    uint32_t offset = segment_start(segment->bytes);
+    int64_t arrived = segment_arrived(segment->bytes);
+    while (status == TREMOLO_OK &&
+           segment_next(&record, &offset, segment->bytes, segment->length)) {
+        struct arrival arrival = {.bytes = record.report,
+                                  .length = record.length,
+                                  .device = record.device,
+                                  .device_length = record.device_length};
+        status = read_names(&arrival, served);
+        if (status != TREMOLO_OK || arrival.round != discard->round ||
+            is_discarded(served, arrival.round, arrived)) {
+            continue;
+        }
+        if (arrived != 0 && holds(discard, arrival.round, arrived)) {
+            discard->reports++;
+        } else {
+            status = fold_record(round, served, &arrival);
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status fold_anew(struct served_round *round, struct served_discard *discard,
+                                     struct served_study *served, struct store *store)
+{
+    struct store_segment segment = {0};
+    enum tremolo_status status = tremolo_release_sums(&round->moments, served->study);
+    while (status == TREMOLO_OK) {
+        status = store->read(store, segment.position + 1, &segment);
+        if (status != TREMOLO_OK || segment.position == 0) {
+            break;
+        }
+        if (memcmp(segment.study, served->id, STORE_STUDY_BYTES) == 0) {
+            status = fold_segment(round, discard, served, &segment);
+        }
+    }
+    return status;
+}
+
+static enum tremolo_status put_discard(struct store *store, const struct served_study *served,
+                                       const struct served_discard *discard)
+{
+    struct encoder out = {0};
+    encode_number(&out, discard->round, 2);
+    encode_number(&out, (uint64_t)discard->from, 8);
+    encode_number(&out, (uint64_t)discard->to, 8);
+    encode_number(&out, discard->reports, 8);
+    return served_put_encoded(store, "discarded", served, (unsigned)served->log.discard_count,
+                              &out);
+}
+
+/* Both sums agree: what the log holds is what was counted. */
+static bool agrees(const struct served_round *old, const struct served_round *left,
+                   const struct served_discard *discard)
+{
+    return tremolo_moments_count(old->moments) ==
+           tremolo_moments_count(left->moments) + discard->reports;
+}
+
+/* Stage the span and the checkpoint of the sums without it, and sync. `lock` is held, so that nobody
+ * sees sums that a crash could take back. */
+static enum tremolo_status store_discard(struct served_study *served, struct store *store,
+                                         const struct served_discard *discard,
+                                         struct tremolo_moments *left)
+{
+    struct served_round *newest = &served->sums.rounds[discard->round];
+    struct tremolo_moments *old = newest->moments;
+    uint64_t checkpointed = newest->checkpointed_to;
+    newest->moments = left;
+    newest->checkpointed_to = UINT64_MAX; /* whatever its position, it is another one */
+    enum tremolo_status status = put_discard(store, served, discard);
+    if (status == TREMOLO_OK) {
+        status = served_put_checkpoint(store, served);
+    }
+    if (status == TREMOLO_OK) {
+        status = store->sync(store);
+    }
+    if (status != TREMOLO_OK) {
+        newest->moments = old;
+        newest->checkpointed_to = checkpointed;
+        return status;
+    }
+    tremolo_moments_free(old);
+    add_discard(served, discard);
+    served_checkpointed(served);
+    served->sums.reports -= discard->reports;
+    served->sums.generation++;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status served_discard(struct served_study *served, struct store *store, int64_t from,
+                                   int64_t to, int64_t now, uint64_t *reports)
+{
+    int64_t present = served_arrival_time(served, now);
+    struct served_discard discard = {
+        .round = served->sums.opened - 1, .from = from, .to = to < present ? to : present};
+    struct served_round left = {0};
+    *reports = 0;
+    if (served_is_done(served)) {
+        return TREMOLO_ROUND_PASSED;
+    }
+    if (from < 0 || from >= discard.to || served->log.discard_count == SERVED_DISCARDS_MAX) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = next_discard(served) != NULL
+                                     ? fold_anew(&left, &discard, served, store)
+                                     : TREMOLO_NO_MEMORY;
+    if (status == TREMOLO_OK && !agrees(&served->sums.rounds[discard.round], &left, &discard)) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK && discard.reports > 0) {
+        (void)pthread_mutex_lock(&served->sums.lock);
+        status = store_discard(served, store, &discard, left.moments);
+        (void)pthread_mutex_unlock(&served->sums.lock);
+        left.moments = status == TREMOLO_OK ? NULL : left.moments;
+    }
+    tremolo_moments_free(left.moments);
+    *reports = status == TREMOLO_OK ? discard.reports : 0;
     return status;
 }

@@ -6,8 +6,8 @@
  *     round       tag, round (2)     opened_at (8), closed_at (8), beta (8 d), vectors (2 m d)
  *     checkpoint  tag, round (2)     position (8), serialised moments
  *     final       tag                the last round (2), after a restore
- *     discarded   tag, number (2)    round (2), from (8), to (8), reports (8) (discard.c)
- *     history     tag                what charts show of the past (history_points.c)
+ *     discarded   tag, number (2)    round (2), from (8), to (8), reports (8) (recover.c)
+ *     history     tag                what charts show of the past (history.c)
  *
  * Integers big-endian, doubles by their bits. */
 #include "served_study.h"

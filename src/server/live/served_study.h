@@ -13,7 +13,6 @@
 #include "check_report.h"
 #include "history.h"
 #include "index.h"
-#include "rows.h"
 #include "segment.h"
 #include "store.h"
 #include "tremolo_honest.h"
@@ -48,7 +47,7 @@ struct decided {
     uint32_t offset;
 };
 
-/* Reports of a round that came in [from, to), Unix seconds, and no longer count (discard.c). */
+/* Reports of a round that came in [from, to), Unix seconds, and no longer count (recover.c). */
 struct served_discard {
     unsigned round;
     int64_t from;
@@ -65,7 +64,7 @@ struct served_estimate {
     uint64_t reports;
     uint64_t devices; /* at least, that its table is from */
     double r2;        /* of the prediction; NAN: none */
-    json_t *summary;  /* summary.c; NULL: none */
+    json_t *summary;  /* for lists; NULL: none */
     float *values;    /* of the table, as a history_point has them; NULL: none */
 };
 
@@ -223,20 +222,8 @@ TREMOLO_MUST_USE enum tremolo_status served_discard(struct served_study *served,
                                                     struct store *store, int64_t from, int64_t to,
                                                     int64_t now, uint64_t *reports);
 
-/* A stored span, of a study whose rounds are there; does it hold a report that came then? */
-TREMOLO_MUST_USE enum tremolo_status served_decode_discard(struct served_study *served,
-                                                           const uint8_t *value, size_t length);
-bool served_is_discarded(const struct served_study *served, unsigned round, int64_t arrived);
-
 /* The time of the next segment. */
 int64_t served_arrival_time(const struct served_study *served, int64_t now);
-
-/* A record of the log: its id and round, and into a round's sums. */
-TREMOLO_MUST_USE enum tremolo_status served_read_names(struct arrival *arrival,
-                                                       const struct served_study *served);
-TREMOLO_MUST_USE enum tremolo_status served_fold_record(struct served_round *round,
-                                                        const struct served_study *served,
-                                                        struct arrival *arrival);
 
 /* Memory for a round, once; false without any. */
 bool served_prepare_round(struct served_study *served, unsigned round);

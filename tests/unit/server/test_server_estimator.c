@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "estimate.h"
-#include "estimator.h"
 #include "memory_store.h"
 #include "server_world.h"
 

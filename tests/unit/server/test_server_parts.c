@@ -6,7 +6,6 @@
 
 #include "encoder.h"
 #include "index.h"
-#include "rows.h"
 #include "segment.h"
 #include "server_reports.h"
 #include "store.h"
