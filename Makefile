@@ -5,6 +5,7 @@
 #   make run           the main job, end to end, on embedded defaults
 #   make serve         the same, and the server stays
 #   make run-cluster   a study on a NATS cluster that loses a part of each kind
+#   make quick         all unit tests and one end-to-end run, in under a minute
 #   make test          all tests on this machine        make bench   speed, as ratios (BENCH=fit: one of them)
 #   make fuzz          every decoder, a minute each     make test-sanitize  ASan, UBSan, MSan
 #   make test-cluster  users, operation, MQTT and faults of a NATS cluster
@@ -277,6 +278,11 @@ TIMED_TESTS   := $(addprefix %/,test_host_transport test_server_backends test_se
 together_and_alone = $(if $(filter together,$(PARTS)),--together $(filter-out $(TIMED_TESTS),$(1))) \
                      $(if $(filter alone,$(PARTS)),--alone $(filter $(TIMED_TESTS),$(1)))
 E2E_PROGRAMS  := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/e2e/*.c)) examples/take_part.c)
+UNIT_PROGRAMS := $(filter $(BUILD)/bin/tests/unit/%,$(TEST_PROGRAMS))
+.PHONY: quick
+quick: $(DEPS) $(BUILD)/.setup-test
+	@$(MAKE) $(AT_ONCE) all $(UNIT_PROGRAMS)
+	@BUILD=$(BUILD) tools/run-tests $(call together_and_alone,$(UNIT_PROGRAMS) tests/e2e/tutorial.sh)
 test: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) test-programs
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
