@@ -405,9 +405,9 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
 {
     (void)bus;
     (void)name;
-    return words_say(words, TREMOLO_BAD_ARGUMENT,
-                     "%s: this build has no NATS; install libnats-dev and build again",
-                     options->url);
+    (void)snprintf(words, TREMOLO_WORDS_BYTES,
+                   "%s: this build has no NATS; install libnats-dev and build again", options->url);
+    return TREMOLO_BAD_ARGUMENT;
 }
 
 #endif
