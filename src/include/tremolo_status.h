@@ -36,6 +36,9 @@ extern "C" {
     X(BAD_SAMPLES, 20, "the sample's number is not one the study allows")                          \
     X(BAD_BALLOT, 21, "the ballot's constants or the law of its rank are out of range")            \
     X(BAD_RELEASE, 22, "this device was built without the release the study asks for")             \
+    X(BAD_ADDRESS, 23, "the address is not that of a study, or not safe to use")                   \
+    X(BAD_DEVICE, 24, "a device's name has 1 to 32 bytes and needs the device's key")              \
+    X(LONG_NAME, 25, "the name of a file or directory is too long")                                \
     X(NOT_A_NUMBER, 30, "a value is NaN or infinite")                                              \
     X(MALFORMED, 31, "the bytes are not a well-formed report")                                     \
     X(UNKNOWN_VERSION, 32, "the report's version is not one this build reads")                     \
@@ -49,6 +52,7 @@ extern "C" {
     X(BAD_ANSWER, 40, "the server's answer is not what the protocol says")                         \
     X(SERVER_REFUSED, 41, "the server refused the report")                                         \
     X(ROUND_CLOSED, 42, "the study takes no reports now")                                          \
+    X(TOO_FEW, 43, "there are too few reports or rows to estimate from")                           \
     X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
     X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
     X(NO_MEMORY, 52, "out of memory")                                                              \
