@@ -128,7 +128,10 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_study(struct tremolo_aud
                                                               double delta, double clip_factor);
 
 /* How many reports a device makes. */
-uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan);
+static inline uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan)
+{
+    return (uint64_t)plan->study.rounds * plan->study.samples;
+}
 
 /* Run 2 * pairs enrolled devices, and some more, and judge what they sent. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_audit_run(struct tremolo_audit_result *result,

@@ -16,6 +16,7 @@ enum {
     MULTIPLES = 24, /* of a wave's angle, one by one */
     DOUBLINGS = 5,  /* then 32, 64 .. 512: phases of few bits */
     HARMONICS = MULTIPLES + DOUBLINGS,
+    SMALL_MAX = 8,    /* coordinates of which all threes are looked at */
     VALUES = 1 << 13, /* wire values nearest to 0 that are counted one by one */
 };
 
@@ -89,7 +90,10 @@ struct audit_battery {
 };
 
 /* Sizes of scores from which on they are counted as tails. */
-extern const double audit_tail_at[TAILS];
+static const double tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
+
+/* The share of reports whose norms are counted as too small, or too large. */
+static const double rare = 1e-3;
 
 /* Scores along a vector of strong waves are uniform, all others normal. */
 static inline bool is_wave(const struct audit_battery *battery, unsigned i)
@@ -97,6 +101,24 @@ static inline bool is_wave(const struct audit_battery *battery, unsigned i)
     return i < battery->scene->m;
 }
 
-void audit_whole_judge(const struct audit_battery *battery);
+/* The k-th three of coordinates: all of a few, else those that stand side by side. */
+static inline void three_of(unsigned at[3], unsigned k, unsigned n)
+{
+    if (n > SMALL_MAX) {
+        at[0] = k;
+        at[1] = k + 1;
+        at[2] = k + 2;
+        return;
+    }
+    for (at[0] = 0; at[0] < n; at[0]++) {
+        for (at[1] = at[0] + 1; at[1] < n; at[1]++) {
+            for (at[2] = at[1] + 1; at[2] < n; at[2]++) {
+                if (k-- == 0) {
+                    return;
+                }
+            }
+        }
+    }
+}
 
 #endif

@@ -117,18 +117,13 @@ void audit_expect(struct audit *audit, enum audit_check check, bool holds, const
 void audit_leave_out(struct audit *audit, enum audit_check check);
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
-/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, a sum over the root of its squares
- * whose terms are as likely their opposites, a correlation of n pairs, a mean square of n standard
- * normals, k successes of n at probability q. One-sided: equal counts of `cells` cells, and the
- * Kolmogorov-Smirnov distance of two histograms of `cells` cells. */
+/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, of a sum over the root of its squares
+ * whose terms are symmetric, of k successes of n at probability q. One-sided: equal counts of
+ * `cells` cells. */
 double audit_p_normal(double z);
 double audit_p_even(double z);
-double audit_p_correlation(double r, double n);
-double audit_p_square(double mean_square, double n);
 double audit_p_binomial(double k, double n, double q);
 double audit_p_uniform(const uint32_t *count, unsigned cells);
-double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
-                          unsigned cells);
 double audit_normal_cdf(double z);
 
 /* How often a test says "person 0" of each of two people. */
@@ -137,18 +132,22 @@ struct audit_rates {
     uint64_t trials[2];
 };
 
-/* How sure is it that two rates exceed T <= e^epsilon F + delta, or have more than mu between
- * them? p-values, 1 where 1% would not do, AUDIT_TOO_FEW where that is so
- * of people who are always told apart. */
-double audit_p_epsilon(const struct audit_rates *rates, double epsilon, double delta);
-double audit_p_mu(const struct audit_rates *rates, double mu);
-
 double audit_rate(const struct audit_rates *rates, unsigned person);
-void audit_rates_add(struct audit_rates *sum, const struct audit_rates *rates);
 
-/* Lower bounds, each wrong with probability `error` at most. */
-double audit_bound_epsilon(const struct audit_rates *rates, double delta, double error);
-double audit_bound_mu(const struct audit_rates *rates, double error);
+/* What two rates are measured by: epsilon in T <= e^epsilon F + delta, or the mu of the Gaussian
+ * trade-off curve through them, for which delta is 0. */
+enum audit_measure { AUDIT_EPSILON, AUDIT_MU };
+
+/* A lower bound on the measure, wrong with probability `error` at most; 0 where the rates show
+ * nothing. */
+double audit_bound(const struct audit_rates *rates, enum audit_measure measure, double delta,
+                   double error);
+
+/* The smallest error, of the powers of ten from 1e-2 to 1e-14, at which the bound still exceeds
+ * the claim: a p-value. It is 1 where 1e-2 does not, and AUDIT_TOO_FEW where even people who are
+ * always distinguished would not exceed the claim in so few trials. */
+double audit_p_rates(const struct audit_rates *rates, enum audit_measure measure, double claim,
+                     double delta);
 
 /* ---- devices and samples (device.c) */
 
@@ -175,7 +174,7 @@ bool audit_report(struct audit *audit, struct tremolo_report *report,
 void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *study,
                      const double *place);
 
-/* ---- scenes of noisy samples (noise.c, noise_judge.c) */
+/* ---- scenes of noisy samples (device.c), and what is gathered over their reports (noise.c, noise_judge.c) */
 
 /* An orthonormal basis of which the first m rows are the broadcast vectors: the axes
  * themselves, one that is turned at random, or the axes from the last on, so that the first
@@ -225,8 +224,14 @@ bool audit_scene_open(struct audit_scene *scene, const char *name,
 void audit_scene_close(struct audit_scene *scene);
 void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
                 const struct audit_sample *sample);
-double audit_wave_cdf(const struct audit_scene *scene, double t);
-double audit_wave_log_density(const struct audit_scene *scene, double t);
+
+/* The law of a residue t, in fine units, along a modulated vector: the probability of less, and the
+ * logarithm of the density up to a constant. Read from the scene's table. */
+struct audit_law {
+    double share;
+    double log_density;
+};
+struct audit_law audit_wave_law(const struct audit_scene *scene, double t);
 
 /* One report of a scene's study. */
 bool audit_look(struct audit_view *view, const struct audit_frame *frame,
@@ -241,7 +246,7 @@ void audit_battery_judge(const struct audit_battery *battery);
 /* The sum of |r - kept|^2 over its reports, rounding included and dither not. */
 double audit_battery_error(const struct audit_battery *battery, double *coordinates);
 
-/* ---- ids of either release (ids.c) */
+/* ---- ids of either release (device.c) */
 
 enum {
     AUDIT_ID_BITS = 8 * TREMOLO_REPORT_ID_BYTES,
@@ -269,12 +274,11 @@ bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id
 void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
                      const struct audit_tell *tells);
 
-/* ---- parts of a run */
+/* ---- parts of a run: each goes on from audit->status */
 
-void audit_noise_run(struct audit *audit);
-void audit_pairs_run(struct audit *audit, const struct audit_scene *scene);
-void audit_ballot_run(struct audit *audit);
 void audit_ledger_run(struct audit *audit);
-void audit_timing_run(struct audit *audit);
+void audit_ballot_run(struct audit *audit);
+void audit_samples_run(struct audit *audit);
+void audit_pairs_run(struct audit *audit);
 
 #endif

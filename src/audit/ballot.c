@@ -604,9 +604,10 @@ static void judge_pairs(const struct ballots *ballots, const struct centre *cent
     const struct tremolo_audit_plan *plan = audit->plan;
     for (unsigned k = 0; k < ballots->count; k++) {
         const struct pair *pair = &ballots->pair[k];
-        double bound = audit_bound_epsilon(&pair->told, 0.0, 1.0 - 0.99);
-        audit_note(audit, CHECK_EPSILON, audit_p_epsilon(&pair->told, plan->claim.epsilon, 0.0),
-                   bound, plan->claim.epsilon,
+        double bound = audit_bound(&pair->told, AUDIT_EPSILON, 0.0, 1.0 - 0.99);
+        audit_note(audit, CHECK_EPSILON,
+                   audit_p_rates(&pair->told, AUDIT_EPSILON, plan->claim.epsilon, 0.0), bound,
+                   plan->claim.epsilon,
                    "two people (%s %u) are told apart with epsilon %.4g or more, claimed %.4g",
                    pair->kind, pair->index, bound, plan->claim.epsilon);
         for (unsigned person = 0; person < 2; person++) {
@@ -706,7 +707,7 @@ static void judge(const struct ballots *ballots)
     judge_lags(ballots, wrong ? &seen : &by_law);
     audit_ids_judge(&ballots->ids, audit, tells);
     const struct audit_rates *told = &ballots->pair[0].told;
-    result->epsilon_lower = audit_bound_epsilon(told, 0.0, 1.0 - audit->plan->confidence);
+    result->epsilon_lower = audit_bound(told, AUDIT_EPSILON, 0.0, 1.0 - audit->plan->confidence);
     result->true_positive = audit_rate(told, 0);
     result->false_positive = audit_rate(told, 1);
 }

@@ -93,20 +93,6 @@ double audit_p_even(double z)
     return fmin(1.0, slack * audit_p_normal(z));
 }
 
-/* Fisher's transform is close to normal far into the tails. */
-double audit_p_correlation(double r, double n)
-{
-    r = fmin(fabs(r), 1.0 - 1e-12);
-    return n < 8.0 ? AUDIT_TOO_FEW : audit_p_normal(atanh(r) * sqrt(n - 2.0));
-}
-
-/* Wilson and Hilferty: the cube root of a chi-squared mean is close to normal. */
-double audit_p_square(double mean_square, double n)
-{
-    double spread = 2.0 / (9.0 * n);
-    return audit_p_normal((cbrt(mean_square) - (1.0 - spread)) / sqrt(spread));
-}
-
 double audit_p_binomial(double k, double n, double q)
 {
     double least = k > n * q ? tremolo_beta_tail(k, n - k + 1.0, q, false)
@@ -131,30 +117,6 @@ double audit_p_uniform(const uint32_t *count, unsigned cells)
     return expected < 8.0 ? AUDIT_TOO_FEW : tremolo_chi2_tail(cells - 1, 0.0, square);
 }
 
-/* Cells make the distance smaller, so that this errs toward silence. */
-double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
-                          unsigned cells)
-{
-    double all[2] = {0.0, 0.0};
-    double sum[2] = {0.0, 0.0};
-    double largest = 0.0;
-    for (unsigned i = 0; i < cells; i++) {
-        all[0] += one[i];
-        all[1] += two[i];
-    }
-    if (all[0] < 50.0 || all[1] < 50.0) {
-        *distance = 0.0;
-        return AUDIT_TOO_FEW;
-    }
-    for (unsigned i = 0; i < cells; i++) {
-        sum[0] += one[i];
-        sum[1] += two[i];
-        largest = fmax(largest, fabs(sum[0] / all[0] - sum[1] / all[1]));
-    }
-    *distance = largest;
-    return fmin(1.0, 2.0 * exp(-2.0 * largest * largest * all[0] * all[1] / (all[0] + all[1])));
-}
-
 /* ---------------------------------------------------------------- two people
  *
  * With T the rate at which a test says "person 0" of person 0 and F the rate at which it says
@@ -165,14 +127,6 @@ double audit_p_kolmogorov(double *distance, const uint32_t *one, const uint32_t 
 double audit_rate(const struct audit_rates *rates, unsigned person)
 {
     return (double)rates->above[person] / fmax(1.0, (double)rates->trials[person]);
-}
-
-void audit_rates_add(struct audit_rates *sum, const struct audit_rates *rates)
-{
-    for (unsigned person = 0; person < 2; person++) {
-        sum->above[person] += rates->above[person];
-        sum->trials[person] += rates->trials[person];
-    }
 }
 
 struct bounds {
@@ -206,54 +160,33 @@ static double upper_quantile(double p)
     return 0.5 * (low + high);
 }
 
-double audit_bound_epsilon(const struct audit_rates *rates, double delta, double error)
+double audit_bound(const struct audit_rates *rates, enum audit_measure measure, double delta,
+                   double error)
 {
     struct bounds bounds = bound_rates(rates, error);
     double gain = bounds.true_low - delta;
-    return gain > bounds.false_high ? log(gain / bounds.false_high) : 0.0;
+    if (!(gain > bounds.false_high)) {
+        return 0.0;
+    }
+    /* Q falls, so the smaller rate has the larger z. */
+    return measure == AUDIT_MU ? upper_quantile(bounds.false_high) - upper_quantile(gain)
+                               : log(gain / bounds.false_high);
 }
 
-/* Q falls, so the smaller rate has the larger z. */
-double audit_bound_mu(const struct audit_rates *rates, double error)
-{
-    struct bounds bounds = bound_rates(rates, error);
-    return bounds.true_low > bounds.false_high
-               ? upper_quantile(bounds.false_high) - upper_quantile(bounds.true_low)
-               : 0.0;
-}
-
-static bool exceeds(const struct audit_rates *rates, double error, double claim, double delta,
-                    bool is_mu)
-{
-    return (is_mu ? audit_bound_mu(rates, error) : audit_bound_epsilon(rates, delta, error)) >
-           claim;
-}
-
-/* The smallest error, of a few powers of ten, at which the bound still exceeds the claim. */
-static double smallest_error(const struct audit_rates *rates, double claim, double delta,
-                             bool is_mu)
+double audit_p_rates(const struct audit_rates *rates, enum audit_measure measure, double claim,
+                     double delta)
 {
     const struct audit_rates all = {{rates->trials[0], 0}, {rates->trials[0], rates->trials[1]}};
     double p = 1.0;
-    if (!exceeds(&all, 1e-2, claim, delta, is_mu)) {
+    if (!(audit_bound(&all, measure, delta, 1e-2) > claim)) {
         return AUDIT_TOO_FEW;
     }
     for (unsigned digits = 2; digits <= 14; digits++) {
         double error = pow(10.0, -(double)digits);
-        if (!exceeds(rates, error, claim, delta, is_mu)) {
+        if (!(audit_bound(rates, measure, delta, error) > claim)) {
             break;
         }
         p = error;
     }
     return p;
-}
-
-double audit_p_epsilon(const struct audit_rates *rates, double epsilon, double delta)
-{
-    return smallest_error(rates, epsilon, delta, false);
-}
-
-double audit_p_mu(const struct audit_rates *rates, double mu)
-{
-    return smallest_error(rates, mu, 0.0, true);
 }

@@ -5,6 +5,7 @@
 #include "audit_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -161,4 +162,317 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
         sample->features[i] = raw_at(place[i], &study->bounds[i]);
     }
     sample->response = raw_at(place[study->dimension], &study->response_bounds);
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static double product(const double *a, const double *b, unsigned n)
+{
+    double sum = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/* Rows of the features' space at random, made orthonormal one after the other, twice. */
+static void turn(double *row, unsigned d, unsigned n, struct tremolo_random *random)
+{
+    for (unsigned j = 0; j < d; j++) {
+        double *mine = row + (size_t)j * n;
+        for (unsigned i = 0; i < d; i++) {
+            mine[i] = tremolo_random_normal(random);
+        }
+        for (unsigned k = 0; k < 2 * j; k++) {
+            const double *earlier = row + (size_t)(k % j) * n;
+            double along = product(mine, earlier, d);
+            for (unsigned i = 0; i < d; i++) {
+                mine[i] -= along * earlier[i];
+            }
+        }
+        double length = sqrt(product(mine, mine, d));
+        for (unsigned i = 0; i < d; i++) {
+            mine[i] /= length;
+        }
+    }
+}
+
+static enum tremolo_status open_frame(struct audit_frame *frame, const struct audit_scene *scene,
+                                      enum audit_frame_kind kind)
+{
+    static const char *const names[AUDIT_FRAMES] = {"along the axes", "turned",
+                                                    "axes from the last on"};
+    unsigned n = scene->n;
+    *frame = (struct audit_frame){
+        .scene = scene,
+        .name = names[kind],
+        .axes = kind == AUDIT_AXES,
+        .row = calloc((size_t)n * n, sizeof *frame->row),
+        .vectors =
+            scene->m > 0 ? calloc((size_t)scene->m * scene->d, sizeof *frame->vectors) : NULL,
+    };
+    if (frame->row == NULL || (scene->m > 0 && frame->vectors == NULL)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        bool last = kind == AUDIT_AXES_FROM_LAST && i < scene->d;
+        frame->row[(size_t)i * n + (last ? scene->d - 1 - i : i)] = 1.0;
+    }
+    if (kind == AUDIT_TURNED) {
+        turn(frame->row, scene->d, n, &scene->audit->random);
+    }
+    for (unsigned j = 0; j < scene->m; j++) {
+        for (unsigned i = 0; i < scene->d; i++) {
+            frame->vectors[j * scene->d + i] =
+                (int16_t)lrint(frame->row[(size_t)j * n + i] * TREMOLO_VECTOR_ONE);
+        }
+    }
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- waves */
+
+/* Means over the angle by the midpoint rule, which converges geometrically once the nodes
+ * are closer than the noise. */
+enum { CONTRAST_MAX = 256, NODES_MAX = 64 + 8 * CONTRAST_MAX };
+
+static enum tremolo_status fill_table(struct audit_scene *scene)
+{
+    double contrast = scene->amplitude / scene->sd;
+    unsigned nodes = 64 + (unsigned)(8.0 * contrast);
+    double cosine[NODES_MAX];
+    if (contrast > CONTRAST_MAX) {
+        return TREMOLO_BAD_LAMBDA; /* the table would be too coarse for the noise */
+    }
+    for (unsigned i = 0; i < nodes; i++) {
+        cosine[i] = cos(M_PI * (i + 0.5) / nodes);
+    }
+    scene->table_end = contrast + 9.0;
+    for (unsigned k = 0; k < AUDIT_TABLE; k++) {
+        double t = scene->table_end * (2.0 * k / (AUDIT_TABLE - 1.0) - 1.0);
+        double below = 0.0;
+        double density = 0.0;
+        for (unsigned i = 0; i < nodes; i++) {
+            double off = t - contrast * cosine[i];
+            if (fabs(off) < 9.5) { /* beyond, nothing is added: a node is above t or below it */
+                below += audit_normal_cdf(off);
+                density += exp(-0.5 * off * off);
+            } else {
+                below += off > 0.0;
+            }
+        }
+        scene->table[k] = below / nodes;
+        scene->table[AUDIT_TABLE + k] = log(density / nodes);
+    }
+    return TREMOLO_OK;
+}
+
+static double look_up(const double *table, double place)
+{
+    place = fmin(fmax(place, 0.0), AUDIT_TABLE - 1.0001);
+    unsigned k = (unsigned)place;
+    return table[k] + (place - k) * (table[k + 1] - table[k]);
+}
+
+static double place_of(const struct audit_scene *scene, double t)
+{
+    return 0.5 * (t / scene->sd / scene->table_end + 1.0) * (AUDIT_TABLE - 1.0);
+}
+
+struct audit_law audit_wave_law(const struct audit_scene *scene, double t)
+{
+    double place = place_of(scene, t);
+    return (struct audit_law){look_up(scene->table, place),
+                              look_up(scene->table + AUDIT_TABLE, place)};
+}
+
+/* ---------------------------------------------------------------- scenes */
+
+bool audit_scene_open(struct audit_scene *scene, const char *name,
+                      const struct tremolo_study *study, struct audit *audit)
+{
+    double noise = ldexp(1.0, study->noise_log2);
+    double step = ldexp(1.0, study->wire_shift);
+    double sd = sqrt(noise * noise + step * step / 6.0);
+    *scene = (struct audit_scene){
+        .audit = audit,
+        .name = name,
+        .study = *study,
+        .n = tremolo_study_coordinates(study),
+        .d = study->dimension,
+        .m = study->vectors,
+        .step = step,
+        .sd = sd,
+        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
+        .amplitude = study->amplitude,
+        .waves = study->vectors > 0 && study->amplitude > 4.0 * sd,
+        .table = calloc((size_t)2 * AUDIT_TABLE, sizeof *scene->table),
+    };
+    audit->length_of = NULL; /* another study's reports may be longer */
+    return audit_goes_on(audit, tremolo_study_check(study)) &&
+           audit_goes_on(audit, scene->table == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_AXES], scene, AUDIT_AXES)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_TURNED], scene, AUDIT_TURNED)) &&
+           audit_goes_on(audit, open_frame(&scene->frame[AUDIT_AXES_FROM_LAST], scene,
+                                           AUDIT_AXES_FROM_LAST)) &&
+           audit_goes_on(audit, scene->m > 0 ? fill_table(scene) : TREMOLO_OK);
+}
+
+void audit_scene_close(struct audit_scene *scene)
+{
+    for (unsigned f = 0; f < AUDIT_FRAMES; f++) {
+        free(scene->frame[f].row);
+        free(scene->frame[f].vectors);
+    }
+    free(scene->table);
+}
+
+static double scaled(int32_t raw, const struct tremolo_bounds *bounds, double unit)
+{
+    double inside = fmin(fmax(raw, bounds->low), bounds->high);
+    return rint((2.0 * (inside - bounds->low) / ((double)bounds->high - bounds->low) - 1.0) * unit);
+}
+
+void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
+                const struct audit_sample *sample)
+{
+    const struct tremolo_study *study = &scene->study;
+    for (unsigned i = 0; i < scene->n; i++) {
+        kept[i] = i < scene->d ? scaled(sample->features[i], &study->bounds[i], study->unit)
+                               : scaled(sample->response, &study->response_bounds, study->unit);
+    }
+    *norm = sqrt(product(kept, kept, scene->n)) / study->clip;
+    for (unsigned i = 0; i < scene->n; i++) {
+        kept[i] *= scene->keep / fmax(*norm, 1.0);
+    }
+}
+
+static void read_response(const struct audit_scene *scene, const struct tremolo_report *report,
+                          const struct audit_sample *sample)
+{
+    bool is_public = scene->study.response == TREMOLO_RESPONSE_PUBLIC;
+    double place =
+        is_public ? scaled(sample->response, &scene->study.response_bounds, TREMOLO_RESPONSE_MAX)
+                  : 0.0;
+    bool wrong = (report->has_response != 0) != is_public || fabs(report->response - place) > 1.0;
+    audit_note(scene->audit, CHECK_RESPONSE, wrong ? 0.0 : 1.0,
+               report->response / (double)TREMOLO_RESPONSE_MAX, place / TREMOLO_RESPONSE_MAX,
+               "a %s response is sent as %d, to be sent: %s%g", is_public ? "public" : "private",
+               report->response, is_public ? "" : "nothing, ", place);
+}
+
+bool audit_look(struct audit_view *view, const struct audit_frame *frame,
+                const struct audit_sample *sample, unsigned release)
+{
+    const struct audit_scene *scene = frame->scene;
+    struct audit *audit = scene->audit;
+    struct tremolo_report report;
+    unsigned n = scene->n;
+    double off[AUDIT_COORDINATES_MAX];
+    const struct tremolo_round round = {frame->vectors, (uint16_t)(release / scene->study.samples)};
+    if (!audit_report(audit, &report, &scene->study, &round, sample,
+                      release % scene->study.samples) ||
+        !audit_goes_on(audit, tremolo_report_unpack(view->wire, AUDIT_COORDINATES_MAX, &report,
+                                                    &scene->study))) {
+        return false;
+    }
+    read_response(scene, &report, sample);
+    memcpy(view->id, report.id, sizeof view->id);
+    audit_kept(view->kept, &view->norm, scene, sample);
+    for (unsigned i = 0; i < n; i++) {
+        double dither = tremolo_random_uniform(&audit->random) - 0.5;
+        off[i] = (view->wire[i] + dither) * scene->step - view->kept[i];
+    }
+    for (unsigned j = 0; j < n; j++) {
+        const double *row = frame->row + (size_t)j * n;
+        view->along[j] = frame->axes ? off[j] : product(row, off, n);
+        view->seen[j] =
+            view->along[j] + (frame->axes ? view->kept[j] : product(row, view->kept, n));
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- ids of reports
+ *
+ * Every bit of an id is compared with its neighbour bits, with the same bit of the report
+ * before, and with numbers that it might tell: coordinates of the sample, its length, noise or
+ * rank. */
+
+enum { BYTES = TREMOLO_REPORT_ID_BYTES };
+
+static unsigned bit_of(const uint8_t *id, unsigned bit)
+{
+    return id[bit / 8] >> bit % 8 & 1;
+}
+
+bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id,
+                   const double tells[AUDIT_TELLS])
+{
+    if (ids->count == ids->capacity) {
+        size_t capacity = ids->capacity == 0 ? 1024 : 2 * ids->capacity;
+        void *larger = realloc(ids->seen, capacity * sizeof *ids->seen);
+        if (larger == NULL) {
+            return audit_goes_on(audit, TREMOLO_NO_MEMORY);
+        }
+        ids->seen = larger;
+        ids->capacity = capacity;
+    }
+    memcpy(ids->seen[ids->count], id, BYTES);
+    for (unsigned i = 0; i < BYTES; i++) {
+        ids->nibble[2 * i][id[i] >> 4]++;
+        ids->nibble[2 * i + 1][id[i] & 15]++;
+    }
+    for (unsigned bit = 0; bit < AUDIT_ID_BITS; bit++) {
+        unsigned set = bit_of(id, bit);
+        ids->changed[bit] += ids->count > 0 && bit_of(ids->seen[ids->count - 1], bit) != set;
+        for (unsigned k = 0; k < AUDIT_TELLS; k++) {
+            ids->told[k][bit] += set ? tells[k] : -tells[k];
+        }
+    }
+    for (unsigned k = 0; k < AUDIT_TELLS; k++) {
+        ids->square[k] += tells[k] * tells[k];
+    }
+    ids->count++;
+    return true;
+}
+
+static int compare(const void *one, const void *two)
+{
+    return memcmp(one, two, BYTES);
+}
+
+void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
+                     const struct audit_tell *tells)
+{
+    double n = (double)ids->count;
+    for (unsigned i = 0; i < 2 * BYTES; i++) {
+        audit_note(audit, CHECK_IDS_LAW, audit_p_uniform(ids->nibble[i], 16), ids->nibble[i][0] / n,
+                   1.0 / 16.0,
+                   "byte %u of the ids is not uniform: its %s half is 0 in %.4g of reports", i / 2,
+                   i % 2 == 0 ? "upper" : "lower", ids->nibble[i][0] / n);
+    }
+    for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL && n <= 100.0; k++) {
+        audit_leave_out(audit, tells[k].check);
+    }
+    for (unsigned bit = 0; bit < AUDIT_ID_BITS && n > 100.0; bit++) {
+        double changed = (double)ids->changed[bit];
+        audit_note(audit, CHECK_IDS_LAW, audit_p_binomial(changed, n - 1.0, 0.5),
+                   changed / (n - 1.0), 0.5,
+                   "bit %u of the ids changes in %.4g of reports, not in half of them", bit,
+                   changed / (n - 1.0));
+        for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL; k++) {
+            double r = ids->told[k][bit] / sqrt(fmax(ids->square[k] * n, 1e-300));
+            double z = ids->told[k][bit] / sqrt(fmax(ids->square[k], 1e-300));
+            audit_note(audit, tells[k].check, audit_p_even(z), r, 0.0,
+                       "bit %u of the ids tells %s: correlation %.3f", bit, tells[k].name, r);
+        }
+    }
+    uint64_t repeats = 0;
+    qsort(ids->seen, ids->count, sizeof *ids->seen, compare);
+    for (size_t i = 1; i < ids->count; i++) {
+        repeats += memcmp(ids->seen[i], ids->seen[i - 1], BYTES) == 0;
+    }
+    audit_note(audit, CHECK_IDS_REPEATED, repeats > 0 ? 0.0 : 1.0, (double)repeats, 0.0,
+               "%llu of %llu ids came before", (unsigned long long)repeats,
+               (unsigned long long)ids->count);
 }

@@ -15,8 +15,6 @@
 #include "tremolo_regression.h"
 #include "tremolo_release.h"
 
-const double audit_tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
-
 /* ---------------------------------------------------------------- whole reports */
 
 /* Noise can have its law in every coordinate and every pair of them and still protect nothing:
@@ -25,34 +23,10 @@ const double audit_tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
  * coordinates, and of all, with a coin, and the audit counts how often a wire value is the very
  * one that the sample has without noise. All of it is exact except the shares of the norms. */
 
-enum { SMALL_MAX = 8 /* coordinates of which all threes are looked at */ };
-
-static const double rare = 1e-3;
-
 /* Threes of n coordinates whose signs are multiplied. */
 static unsigned whole_threes(unsigned n)
 {
     return n < 3 ? 0 : n <= SMALL_MAX ? n * (n - 1) * (n - 2) / 6 : n - 2;
-}
-
-/* The k-th three of coordinates: all of a few, else those that stand side by side. */
-static void three_of(unsigned at[3], unsigned k, unsigned n)
-{
-    if (n > SMALL_MAX) {
-        at[0] = k;
-        at[1] = k + 1;
-        at[2] = k + 2;
-        return;
-    }
-    for (at[0] = 0; at[0] < n; at[0]++) {
-        for (at[1] = at[0] + 1; at[1] < n; at[1]++) {
-            for (at[2] = at[1] + 1; at[2] < n; at[2]++) {
-                if (k-- == 0) {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 static void add_signs(struct audit_battery *battery, const double *score)
@@ -105,58 +79,6 @@ static void whole_add(struct audit_battery *battery, const struct audit_view *vi
     add_signs(battery, score);
     add_norm(battery, score);
     add_bare(battery, view);
-}
-
-static void judge_signs(const struct audit_battery *battery)
-{
-    for (unsigned k = 0; k <= battery->threes; k++) {
-        unsigned at[3] = {0, 1, battery->scene->n - 1};
-        if (k < battery->threes) {
-            three_of(at, k, battery->scene->n);
-        }
-        audit_note(battery->audit, CHECK_NOISE_REPORT,
-                   audit_p_binomial(battery->plus[k], battery->count, 0.5), battery->plus[k],
-                   0.5 * battery->count,
-                   "the signs of the noise of coordinates %u, %u %s %u multiply to plus in %.0f of "
-                   "%.0f reports (%s)",
-                   at[0], at[1], k < battery->threes ? "and" : "to", at[2], battery->plus[k],
-                   battery->count, battery->scene->name);
-    }
-}
-
-/* Of values that have probabilities of their own the binomial law of their mean is the wider one. */
-static void judge_bare(const struct audit_battery *battery)
-{
-    for (unsigned i = battery->scene->m; i < battery->scene->n && battery->frame->axes; i++) {
-        const struct direction *direction = &battery->direction[i];
-        audit_note(
-            battery->audit, CHECK_NOISE_REPORT,
-            audit_p_binomial(direction->bare, battery->count, direction->expected / battery->count),
-            direction->bare, direction->expected,
-            "coordinate %u is sent as without noise %.0f times, %.1f expected (%s)", i,
-            direction->bare, direction->expected, battery->scene->name);
-    }
-}
-
-static void judge_rare(const struct audit_battery *battery, double reports, const char *how)
-{
-    double expected = rare * battery->count;
-    audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_binomial(reports, battery->count, rare),
-               reports, expected, "%.0f of %.0f reports have %s noise, %.1f expected (%s)", reports,
-               battery->count, how, expected, battery->scene->name);
-}
-
-void audit_whole_judge(const struct audit_battery *battery)
-{
-    judge_signs(battery);
-    judge_bare(battery);
-    if (battery->scene->n > battery->scene->m) {
-        judge_rare(battery, battery->least, "next to no");
-        judge_rare(battery, battery->most, "very much");
-        audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_uniform(battery->norm, CELLS),
-                   battery->norm[0], battery->count / CELLS,
-                   "the norms of the noise have not their law (%s)", battery->scene->name);
-    }
 }
 
 /* ---------------------------------------------------------------- gathering */
@@ -221,7 +143,7 @@ static void add_direction(struct audit_battery *battery, unsigned i, double scor
     direction->group[kept > 0.0 ? 0 : 1][cell] += kept != 0.0;
     direction->group[view->norm > 1.0 ? 2 : 3][cell]++;
     for (unsigned k = 0; k < TAILS && !is_wave(battery, i); k++) {
-        battery->beyond[k] += fabs(score) > audit_tail_at[k];
+        battery->beyond[k] += fabs(score) > tail_at[k];
     }
     battery->normals += !is_wave(battery, i);
 }
@@ -397,7 +319,7 @@ bool audit_battery_add(struct audit_battery *battery, const struct audit_view *v
     double sum = 0.0;
     for (unsigned i = 0; i < n; i++) {
         bool wave = is_wave(battery, i);
-        double share = wave ? audit_wave_cdf(scene, view->along[i])
+        double share = wave ? audit_wave_law(scene, view->along[i]).share
                             : audit_normal_cdf(view->along[i] / scene->sd);
         score[i] = wave ? sqrt(12.0) * (share - 0.5) : view->along[i] / scene->sd;
         size[i] = size_of(score[i], wave);

@@ -37,6 +37,44 @@ static double p_skewed(double z, double reports)
     return reports >= skew_reports_min ? audit_p_normal(z / skew_slack) : AUDIT_TOO_FEW;
 }
 
+/* Fisher's transform is close to normal far into the tails. */
+static double p_correlation(double r, double n)
+{
+    r = fmin(fabs(r), 1.0 - 1e-12);
+    return n < 8.0 ? AUDIT_TOO_FEW : audit_p_normal(atanh(r) * sqrt(n - 2.0));
+}
+
+/* Wilson and Hilferty: the cube root of a chi-squared mean is close to normal. */
+static double p_square(double mean_square, double n)
+{
+    double spread = 2.0 / (9.0 * n);
+    return audit_p_normal((cbrt(mean_square) - (1.0 - spread)) / sqrt(spread));
+}
+
+/* Cells make the distance smaller, so that this errs toward silence. */
+static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
+                           unsigned cells)
+{
+    double all[2] = {0.0, 0.0};
+    double sum[2] = {0.0, 0.0};
+    double largest = 0.0;
+    for (unsigned i = 0; i < cells; i++) {
+        all[0] += one[i];
+        all[1] += two[i];
+    }
+    if (all[0] < 50.0 || all[1] < 50.0) {
+        *distance = 0.0;
+        return AUDIT_TOO_FEW;
+    }
+    for (unsigned i = 0; i < cells; i++) {
+        sum[0] += one[i];
+        sum[1] += two[i];
+        largest = fmax(largest, fabs(sum[0] / all[0] - sum[1] / all[1]));
+    }
+    *distance = largest;
+    return fmin(1.0, 2.0 * exp(-2.0 * largest * largest * all[0] * all[1] / (all[0] + all[1])));
+}
+
 static void judge_direction(const struct audit_battery *battery, unsigned i)
 {
     struct audit *audit = battery->audit;
@@ -53,8 +91,8 @@ static void judge_direction(const struct audit_battery *battery, unsigned i)
     audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_MEAN, audit_p_normal(mean * sqrt(n)), mean,
                0.0, "%s (%s): %s is off centre by %.3g sd", what, where,
                phase ? "the wave" : "noise", mean);
-    double p = wave ? audit_p_normal((scale * scale - 1.0) * sqrt(n / 0.8))
-                    : audit_p_square(scale * scale, n);
+    double p =
+        wave ? audit_p_normal((scale * scale - 1.0) * sqrt(n / 0.8)) : p_square(scale * scale, n);
     audit_note(audit, phase ? CHECK_PHASE : CHECK_NOISE_SCALE, p, scale, 1.0,
                phase ? "%s (%s): the wave has %.3g of the spread of a uniform phase"
                      : "%s (%s): noise is %.4g of the stated standard deviation",
@@ -92,17 +130,17 @@ static void judge_all(const struct audit_battery *battery)
     }
     audit_note(audit, CHECK_NOISE_MEAN, audit_p_normal(sum / sqrt(n)), sum / n, 0.0,
                "all coordinates (%s): noise is off centre by %.3g sd", scene->name, sum / n);
-    audit_note(audit, CHECK_NOISE_SCALE, audit_p_square(square / n, n), sqrt(square / n), 1.0,
+    audit_note(audit, CHECK_NOISE_SCALE, p_square(square / n, n), sqrt(square / n), 1.0,
                "all coordinates (%s): noise is %.4g of the stated standard deviation", scene->name,
                sqrt(square / n));
     audit_note(audit, CHECK_NOISE_SHAPE, audit_p_uniform(cell, CELLS), cell[0] / n, 1.0 / CELLS,
                "all coordinates (%s): noise has not its law", scene->name);
     for (unsigned k = 0; k < TAILS; k++) {
-        double share = 2.0 * audit_normal_cdf(-audit_tail_at[k]);
+        double share = 2.0 * audit_normal_cdf(-tail_at[k]);
         audit_note(audit, CHECK_NOISE_TAILS, audit_p_binomial(battery->beyond[k], n, share),
                    battery->beyond[k], n * share,
                    "%s: %.0f of %.0f draws lie beyond %g sd, %.1f expected", scene->name,
-                   battery->beyond[k], n, audit_tail_at[k], n * share);
+                   battery->beyond[k], n, tail_at[k], n * share);
     }
 }
 
@@ -148,7 +186,7 @@ static void judge_coordinates(const struct audit_battery *battery)
             const char *one = name_of(name[0], battery, j);
             const char *two = name_of(name[1], battery, i);
             const char *what = waves ? "phase" : "noise";
-            audit_note(battery->audit, check, audit_p_correlation(r, battery->count), r, 0.0,
+            audit_note(battery->audit, check, p_correlation(r, battery->count), r, 0.0,
                        "%s and %s share %s: correlation %.3f (%s)", one, two, what, r,
                        battery->scene->name);
             audit_note(battery->audit, check, p_skewed(s * sqrt(battery->count), battery->count), s,
@@ -184,7 +222,7 @@ static void judge_lag(const struct audit_battery *battery, const struct lag *lag
     }
     double r = (lag->product / lag->count - mean2) / fmax(variance, 1e-300);
     double s = (lag->sizes / lag->count - size2) / fmax(spread, 1e-300);
-    audit_note(battery->audit, check, audit_p_correlation(fmin(fabs(r), 1.0), lag->count), r, 0.0,
+    audit_note(battery->audit, check, p_correlation(fmin(fabs(r), 1.0), lag->count), r, 0.0,
                same ? "a report repeats noise of the one %u before it: correlation %.3f (%s)"
                     : "a device repeats noise of another, %u reports before: correlation %.3f (%s)",
                by, r, scene->name);
@@ -207,7 +245,7 @@ static void judge_others(const struct audit_battery *battery)
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n; j++) {
             double r = correlation(battery, product_of(battery, i, j)->before, i, j);
-            audit_note(battery->audit, check, audit_p_correlation(r, battery->befores), r, 0.0,
+            audit_note(battery->audit, check, p_correlation(r, battery->befores), r, 0.0,
                        "%s has noise that %s had a report before: correlation %.3f (%s)",
                        name_of(name[0], battery, i), name_of(name[1], battery, j), r,
                        battery->scene->name);
@@ -265,8 +303,8 @@ static void judge_sample(const struct audit_battery *battery)
         for (unsigned g = 0; g < 2; g++) {
             const struct direction *direction = &battery->direction[i];
             double distance;
-            double p = audit_p_kolmogorov(&distance, direction->group[2 * g],
-                                          direction->group[2 * g + 1], KS_CELLS);
+            double p = p_kolmogorov(&distance, direction->group[2 * g], direction->group[2 * g + 1],
+                                    KS_CELLS);
             audit_note(battery->audit, check, p, distance, 0.0,
                        "%s: %s has another law for samples %s: Kolmogorov-Smirnov %.3f (%s)", mine,
                        what, groups[g], distance, battery->scene->name);
@@ -406,6 +444,58 @@ static void judge_moments(const struct audit_battery *battery)
     free(S);
 }
 
+static void judge_signs(const struct audit_battery *battery)
+{
+    for (unsigned k = 0; k <= battery->threes; k++) {
+        unsigned at[3] = {0, 1, battery->scene->n - 1};
+        if (k < battery->threes) {
+            three_of(at, k, battery->scene->n);
+        }
+        audit_note(battery->audit, CHECK_NOISE_REPORT,
+                   audit_p_binomial(battery->plus[k], battery->count, 0.5), battery->plus[k],
+                   0.5 * battery->count,
+                   "the signs of the noise of coordinates %u, %u %s %u multiply to plus in %.0f of "
+                   "%.0f reports (%s)",
+                   at[0], at[1], k < battery->threes ? "and" : "to", at[2], battery->plus[k],
+                   battery->count, battery->scene->name);
+    }
+}
+
+/* Of values that have probabilities of their own the binomial law of their mean is the wider one. */
+static void judge_bare(const struct audit_battery *battery)
+{
+    for (unsigned i = battery->scene->m; i < battery->scene->n && battery->frame->axes; i++) {
+        const struct direction *direction = &battery->direction[i];
+        audit_note(
+            battery->audit, CHECK_NOISE_REPORT,
+            audit_p_binomial(direction->bare, battery->count, direction->expected / battery->count),
+            direction->bare, direction->expected,
+            "coordinate %u is sent as without noise %.0f times, %.1f expected (%s)", i,
+            direction->bare, direction->expected, battery->scene->name);
+    }
+}
+
+static void judge_rare(const struct audit_battery *battery, double reports, const char *how)
+{
+    double expected = rare * battery->count;
+    audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_binomial(reports, battery->count, rare),
+               reports, expected, "%.0f of %.0f reports have %s noise, %.1f expected (%s)", reports,
+               battery->count, how, expected, battery->scene->name);
+}
+
+static void judge_whole(const struct audit_battery *battery)
+{
+    judge_signs(battery);
+    judge_bare(battery);
+    if (battery->scene->n > battery->scene->m) {
+        judge_rare(battery, battery->least, "next to no");
+        judge_rare(battery, battery->most, "very much");
+        audit_note(battery->audit, CHECK_NOISE_REPORT, audit_p_uniform(battery->norm, CELLS),
+                   battery->norm[0], battery->count / CELLS,
+                   "the norms of the noise have not their law (%s)", battery->scene->name);
+    }
+}
+
 /* All that the battery would have looked at. */
 static void leave_out(const struct audit_battery *battery)
 {
@@ -445,7 +535,7 @@ void audit_battery_judge(const struct audit_battery *battery)
     judge_families(battery);
     judge_waves(battery);
     judge_turned(battery);
-    audit_whole_judge(battery);
+    judge_whole(battery);
     audit_ids_judge(&battery->ids, battery->audit, tells);
     if (battery->count >= skew_reports_min) {
         judge_moments(battery);

@@ -180,7 +180,8 @@ static double loss_of(const struct audit_view *view, const struct pair *pair,
         double from[2] = {view->along[i] + (person == 0 ? 0.0 : -apart),
                           view->along[i] + (person == 0 ? apart : 0.0)};
         if (i < scene->m) {
-            loss += audit_wave_log_density(scene, from[0]) - audit_wave_log_density(scene, from[1]);
+            loss += audit_wave_law(scene, from[0]).log_density -
+                    audit_wave_law(scene, from[1]).log_density;
         } else {
             loss += 0.5 * (from[1] * from[1] - from[0] * from[0]) / (scene->sd * scene->sd);
         }
@@ -236,23 +237,32 @@ static void judge_pair(const struct pair *pair, const struct pairs *pairs, struc
     const char *kind = kind_names[pair->kind];
     for (unsigned k = 0; k < THRESHOLDS; k++) {
         const struct audit_rates *rates = &pair->rates[k];
-        double bound = audit_bound_epsilon(rates, claim->delta, 1.0 - 0.99);
+        double bound = audit_bound(rates, AUDIT_EPSILON, claim->delta, 1.0 - 0.99);
         audit_note(
-            audit, CHECK_EPSILON, audit_p_epsilon(rates, claim->epsilon, claim->delta), bound,
-            claim->epsilon,
+            audit, CHECK_EPSILON, audit_p_rates(rates, AUDIT_EPSILON, claim->epsilon, claim->delta),
+            bound, claim->epsilon,
             "people apart along %s %u are told apart with epsilon %.4g or more, claimed %.4g", kind,
             pair->index, bound, claim->epsilon);
     }
     double tail = audit_rate(far, 0) -
                   exp(claim->epsilon) * (double)far->above[1] / fmax(1.0, (double)far->trials[1]);
-    audit_note(audit, CHECK_DELTA, audit_p_epsilon(far, claim->epsilon, claim->delta), tail,
-               claim->delta,
+    audit_note(audit, CHECK_DELTA, audit_p_rates(far, AUDIT_EPSILON, claim->epsilon, claim->delta),
+               tail, claim->delta,
                "people apart along %s %u: delta is %.3g beyond the claimed epsilon, claimed %.3g",
                kind, pair->index, tail, claim->delta);
-    double mu = audit_bound_mu(&pair->rates[AT_EVEN], 1.0 - 0.99);
-    audit_note(audit, CHECK_MU, audit_p_mu(&pair->rates[AT_EVEN], claim->mu_most), mu,
-               claim->mu_most, "people apart along %s %u (%s): mu is %.4g or more, claimed %.4g",
-               kind, pair->index, pairs->frame->name, mu, claim->mu_most);
+    double mu = audit_bound(&pair->rates[AT_EVEN], AUDIT_MU, 0.0, 1.0 - 0.99);
+    audit_note(audit, CHECK_MU, audit_p_rates(&pair->rates[AT_EVEN], AUDIT_MU, claim->mu_most, 0.0),
+               mu, claim->mu_most,
+               "people apart along %s %u (%s): mu is %.4g or more, claimed %.4g", kind, pair->index,
+               pairs->frame->name, mu, claim->mu_most);
+}
+
+static void add_rates(struct audit_rates *sum, const struct audit_rates *rates)
+{
+    for (unsigned person = 0; person < 2; person++) {
+        sum->above[person] += rates->above[person];
+        sum->trials[person] += rates->trials[person];
+    }
 }
 
 /* What all pairs of a kind tell together. */
@@ -268,18 +278,19 @@ static void judge_kinds(struct audit *audit, const struct pairs pairs[2])
                 const struct pair *pair = &pairs[f].pair[k];
                 if (pair->kind == kind) {
                     square += (double)pair->rates[AT_EVEN].trials[0] * pair->mu2;
-                    audit_rates_add(&rates, &pair->rates[AT_EVEN]);
+                    add_rates(&rates, &pair->rates[AT_EVEN]);
                 }
             }
         }
         shown->kind = kind_names[kind];
         shown->devices = rates.trials[0] + rates.trials[1];
         shown->mu_own = sqrt(square / fmax(1.0, (double)rates.trials[0]));
-        shown->mu_seen = shown->devices > 0 ? audit_bound_mu(&rates, 1.0) : NAN;
-        shown->mu_lower = audit_bound_mu(&rates, 1.0 - plan->confidence);
-        audit_note(audit, CHECK_MU, audit_p_mu(&rates, plan->claim.mu_most), shown->mu_lower,
-                   plan->claim.mu_most, "people apart along %s: mu is %.4g or more, claimed %.4g",
-                   kind_names[kind], shown->mu_lower, plan->claim.mu_most);
+        shown->mu_seen = shown->devices > 0 ? audit_bound(&rates, AUDIT_MU, 0.0, 1.0) : NAN;
+        shown->mu_lower = audit_bound(&rates, AUDIT_MU, 0.0, 1.0 - plan->confidence);
+        audit_note(audit, CHECK_MU, audit_p_rates(&rates, AUDIT_MU, plan->claim.mu_most, 0.0),
+                   shown->mu_lower, plan->claim.mu_most,
+                   "people apart along %s: mu is %.4g or more, claimed %.4g", kind_names[kind],
+                   shown->mu_lower, plan->claim.mu_most);
     }
 }
 
@@ -295,13 +306,14 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned f = 0; f < 2; f++) {
         const struct pair *last = &pairs[f].pair[pairs[f].count - 1];
-        audit_rates_add(&best, &last->rates[AT_BEST]);
-        audit_rates_add(&even, &last->rates[AT_EVEN]);
+        add_rates(&best, &last->rates[AT_BEST]);
+        add_rates(&even, &last->rates[AT_EVEN]);
     }
     result->true_positive = audit_rate(&best, 0);
     result->false_positive = audit_rate(&best, 1);
-    result->epsilon_lower = audit_bound_epsilon(&best, plan->claim.delta, 1.0 - plan->confidence);
-    result->mu_lower = audit_bound_mu(&even, 1.0 - plan->confidence);
+    result->epsilon_lower =
+        audit_bound(&best, AUDIT_EPSILON, plan->claim.delta, 1.0 - plan->confidence);
+    result->mu_lower = audit_bound(&even, AUDIT_MU, 0.0, 1.0 - plan->confidence);
     if (result->mu_lower > 0.0) {
         status = tremolo_gaussian_add(&cost, result->mu_lower, 1.0, 1);
         if (status == TREMOLO_OK) {
@@ -344,7 +356,7 @@ static enum tremolo_status show_attack(struct tremolo_audit_result *result,
     return status;
 }
 
-void audit_pairs_run(struct audit *audit, const struct audit_scene *scene)
+static void run_pairs(struct audit *audit, const struct audit_scene *scene)
 {
     const struct tremolo_audit_plan *plan = audit->plan;
     const struct tremolo_audit_claim *claim = &plan->claim;
@@ -377,4 +389,16 @@ void audit_pairs_run(struct audit *audit, const struct audit_scene *scene)
         audit_battery_free(pairs[f].battery);
         free(pairs[f].pair);
     }
+}
+
+void audit_pairs_run(struct audit *audit)
+{
+    struct audit_scene scene;
+    if (audit->status != TREMOLO_OK) {
+        return;
+    }
+    if (audit_scene_open(&scene, "the study", &audit->plan->study, audit)) {
+        run_pairs(audit, &scene);
+    }
+    audit_scene_close(&scene);
 }

@@ -221,10 +221,9 @@ static void look_through(struct audit *audit, const struct glass *glass)
     audit_scene_close(&scene);
 }
 
-void audit_noise_run(struct audit *audit)
+void audit_samples_run(struct audit *audit)
 {
     const struct tremolo_audit_plan *plan = audit->plan;
-    struct audit_scene scene;
     for (size_t i = 0; i < sizeof glasses / sizeof glasses[0]; i++) {
         bool there = (!glasses[i].modulated || plan->study.vectors > 0) &&
                      (!glasses[i].wide || plan->study.dimension < WIDE) &&
@@ -232,11 +231,5 @@ void audit_noise_run(struct audit *audit)
         if (there && audit->status == TREMOLO_OK) {
             look_through(audit, &glasses[i]);
         }
-    }
-    if (audit->status == TREMOLO_OK) {
-        if (audit_scene_open(&scene, "the study", &plan->study, audit)) {
-            audit_pairs_run(audit, &scene);
-        }
-        audit_scene_close(&scene);
     }
 }

@@ -55,7 +55,7 @@ export function protection(guarantee) {
     return { lines, right, isPast: guarantee.strength !== 'policy' };
 }
 
-/* What is read when there is no guarantee; else its own sentence is (src/study/guarantee_json.c). */
+/* Read aloud when there is no guarantee; else the guarantee has a sentence of its own (src/study/guarantee.c). */
 const UNPROTECTED = 'The data were read as they are: nothing is protected.';
 const sentenceOf = (guarantee) => typographic(guarantee === null ? UNPROTECTED : guarantee.answer ?? '');
 
