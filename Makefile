@@ -11,6 +11,7 @@
 #   make test-cluster  users, operation, MQTT and faults of a NATS cluster
 #   make test-ports    same bytes on every target       make size    flash, RAM and stack
 #   make check-layers  the order of the modules         make lint    format, tidy, cppcheck, man
+#   make schemas       docs/*.schema.json, from the tables that write the documents
 #   make install       honours DESTDIR, PREFIX and LIBDIR
 #   make dist          a source archive, the same bytes each time, and what is linked as SPDX
 #   make distcheck     builds and tests from that archive    make deb     Debian packages
@@ -219,6 +220,10 @@ $(BUILD)/bin/examples/mqtt_device: LIBS_examples := -lmosquitto
 $(BUILD)/bin/tests/unit/% $(BUILD)/bin/tests/fault/%: EXTRA := $(TEST_CFLAGS)
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
+# The schemas of docs/ from the tables that write the documents.
+.PHONY: schemas
+schemas: $(BUILD)/bin/tools/schemas
+	$(QUIET)$< docs
 # A program of several files has its parts in a folder of its name.
 FOLDER_PROGRAMS := tests/e2e/swarm
 $(BUILD)/obj/tests/%.o: tests/%.c | $(FOUND)
@@ -287,7 +292,7 @@ test: $(DEPS) $(BUILD)/.setup-test
 	@$(MAKE) $(AT_ONCE) test-programs
 	@FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) $(MAKE) --no-print-directory run-tests MORE_TESTS="$(if $(filter 0,$(TEST_FUZZ_SECONDS)),,tools/run-fuzz)"
 .PHONY: test-programs run-tests
-test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) all
+test-programs: $(TEST_PROGRAMS) $(E2E_PROGRAMS) $(BUILD)/bin/tools/schemas all
 	@:
 run-tests: test-programs
 	@BUILD=$(BUILD) CC="$(CC)" tools/run-tests $(call together_and_alone,$(TEST_SCRIPTS) $(TEST_PROGRAMS)) --alone $(MORE_TESTS)

@@ -1,11 +1,14 @@
-/* document.c -- JSON documents and their schemas from one table.
+/* document.c -- JSON documents, their schemas, their readers and their encodings from one table.
  *
- * The two halves follow the same rows: value_json() writes a member, member_schema() says what it may
- * write. A type that is added to one has to be added to the other; tests/cli/schemas.sh compares what
- * is described with what is committed, and the end-to-end tests validate real documents. */
+ * The parts follow the same rows: document_value() writes a member, member_schema() says what it may
+ * hold, read_found() accepts exactly that, and encode_value() gives its bytes for a hash. A type that
+ * is added to one has to be added to all; tests/cli/schemas.sh compares what is described with what is
+ * committed, and the end-to-end tests validate real documents against it. */
 #include "document.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "study_internal.h"
@@ -14,15 +17,50 @@
 
 /* ---------------------------------------------------------------- values */
 
+static const void *at_place(const struct document_row *row, const void *of)
+{
+    return (const char *)of + row->place;
+}
+
 uint64_t document_whole(const struct document_row *row, const void *of)
 {
-    const void *at = (const char *)of + row->place;
+    const void *at = at_place(row, of);
     switch (row->bytes) {
     case 1: return *(const uint8_t *)at;
     case 2: return *(const uint16_t *)at;
     case 4: return *(const uint32_t *)at;
     default: return *(const uint64_t *)at;
     }
+}
+
+static double real_of(const struct document_row *row, const void *of)
+{
+    return *(const double *)at_place(row, of);
+}
+
+static const char *text_of(const struct document_row *row, const void *of)
+{
+    const void *at = at_place(row, of);
+    return (row->is & DOCUMENT_INSIDE) != 0 ? at : *(const char *const *)at;
+}
+
+static int64_t date_of(const struct document_row *row, const void *of)
+{
+    return *(const int64_t *)at_place(row, of);
+}
+
+/* A study without a first or last day. */
+static bool has_no_end(int64_t date)
+{
+    return date == INT64_MIN || date == INT64_MAX;
+}
+
+/* The elements of a list, `row->bytes` apart; NULL where a pointer is. */
+static const char *elements_of(const struct document_row *row, const void *of, size_t *count)
+{
+    const void *at = at_place(row, of);
+    *count = *(const size_t *)(const void *)((const char *)of + row->count);
+    return (row->is & DOCUMENT_INSIDE) != 0 ? at : *(const char *const *)at;
 }
 
 static json_t *date_json(int64_t seconds)
@@ -32,54 +70,113 @@ static json_t *date_json(int64_t seconds)
     return json_string(text);
 }
 
-static json_t *object_json(const struct document_row *row, const void *at)
+static json_t *object_json(const struct document_row *rows, const void *of, bool explained);
+
+static json_t *list_json(const struct document_row *row, const void *of, bool explained)
 {
-    if ((row->is & DOCUMENT_POINTER) != 0) {
-        memcpy(&at, at, sizeof at);
+    size_t count = 0;
+    const char *at = elements_of(row, of, &count);
+    json_t *list = at == NULL && (row->is & DOCUMENT_NULLABLE) != 0 ? json_null() : json_array();
+    for (size_t i = 0; at != NULL && i < count; i++) {
+        const void *element = at + i * row->bytes;
+        json_latch_append(&list, row->element != NULL
+                                     ? document_value(row->element, element)
+                                     : object_json(row->rows, element, explained && i == 0));
     }
-    return at == NULL ? json_null() : document_json(row->rows, at);
+    return list;
 }
 
-json_t *document_value(const struct document_row *row, const void *of)
+static json_t *value_json(const struct document_row *row, const void *of, bool explained)
 {
-    const void *at = (const char *)of + row->place;
-    const char *text = NULL;
+    const void *at = at_place(row, of);
     int64_t count = row->bytes == sizeof(int32_t) ? *(const int32_t *)at : 0;
     if (row->make != NULL) {
         return row->make(of);
     }
     switch (row->type) {
     case DOCUMENT_TEXT:
-        memcpy(&text, at, sizeof text);
-        return text != NULL ? json_string(text) : json_null();
-    case DOCUMENT_REAL: return json_latch_number(*(const double *)at);
+        return text_of(row, of) != NULL ? json_string(text_of(row, of)) : json_null();
+    case DOCUMENT_REAL: return json_latch_number(real_of(row, of));
     case DOCUMENT_WHOLE: return json_integer((json_int_t)document_whole(row, of));
     case DOCUMENT_COUNT:
         count = row->bytes == sizeof count ? *(const int64_t *)at : count;
         return count >= 0 ? json_integer(count) : json_null();
     case DOCUMENT_BOOLEAN: return json_boolean(*(const bool *)at);
     case DOCUMENT_CHOICE: return json_string(row->choices[document_whole(row, of)]);
-    case DOCUMENT_DATE: return date_json(*(const int64_t *)at);
+    case DOCUMENT_DATE: return date_json(date_of(row, of));
     case DOCUMENT_CONST: return json_integer((json_int_t)row->low);
-    case DOCUMENT_OBJECT: return object_json(row, at);
-    default: return NULL; /* a list and what is no type of its own are made */
+    case DOCUMENT_OBJECT:
+        at = (row->is & DOCUMENT_POINTER) != 0 ? *(const void *const *)at : at;
+        return at == NULL ? json_null() : object_json(row->rows, at, explained);
+    case DOCUMENT_LIST: return list_json(row, of, explained);
+    default: return NULL; /* what is no type of its own is made */
+    }
+}
+
+json_t *document_value(const struct document_row *row, const void *of)
+{
+    return value_json(row, of, false);
+}
+
+static bool holds_fallback(const struct document_row *row, const void *of)
+{
+    switch (row->type) {
+    case DOCUMENT_TEXT: return text_of(row, of) == NULL;
+    case DOCUMENT_REAL: return real_of(row, of) == row->fallback || isnan(real_of(row, of));
+    case DOCUMENT_DATE: return has_no_end(date_of(row, of));
+    default: return (double)document_whole(row, of) == row->fallback;
     }
 }
 
 static bool is_written(const struct document_row *row, const void *of)
 {
-    return (row->is & DOCUMENT_ELSEWHERE) == 0 && (row->when == NULL || row->when(of));
+    return (row->is & (DOCUMENT_ELSEWHERE | DOCUMENT_SECRET)) == 0 &&
+           (row->when == NULL || row->when(of)) &&
+           ((row->is & DOCUMENT_SPARSE) == 0 || !holds_fallback(row, of));
+}
+
+/* "low: the lower end. high: the upper end." of the members with words; NULL when there are none. */
+static json_t *comment_json(const struct document_row *rows, const void *of)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    for (const struct document_row *row = rows; out != NULL && row->key != NULL; row++) {
+        if (row->words != NULL && row->type != DOCUMENT_OBJECT && is_written(row, of)) {
+            (void)fprintf(out, "%s%s: %s.", ftell(out) > 0 ? " " : "", row->key, row->words);
+        }
+    }
+    bool whole = out != NULL && fclose(out) == 0;
+    json_t *comment = whole ? json_string(text) : NULL;
+    free(text);
+    return comment;
+}
+
+static json_t *object_json(const struct document_row *rows, const void *of, bool explained)
+{
+    json_t *object = json_object();
+    if (explained) {
+        json_latch_set(&object, "comment", comment_json(rows, of));
+    }
+    for (const struct document_row *row = rows; row->key != NULL; row++) {
+        if (is_written(row, of)) {
+            json_latch_set(&object, row->key, value_json(row, of, explained));
+        }
+    }
+    if (explained && *json_string_value(json_object_get(object, "comment")) == '\0') {
+        (void)json_object_del(object, "comment");
+    }
+    return object;
 }
 
 json_t *document_json(const struct document_row *rows, const void *of)
 {
-    json_t *object = json_object();
-    for (const struct document_row *row = rows; row->key != NULL; row++) {
-        if (is_written(row, of)) {
-            json_latch_set(&object, row->key, document_value(row, of));
-        }
-    }
-    return object;
+    return object_json(rows, of, false);
+}
+
+json_t *document_starter(const struct document_row *rows, const void *of)
+{
+    return object_json(rows, of, true);
 }
 
 void document_append(json_t **list, const struct document_row *rows, const void *of)
@@ -148,7 +245,10 @@ static void say_members(json_t **schema, const struct document_row *rows)
 {
     json_t *required = json_array(), *properties = json_object();
     for (const struct document_row *row = rows; row->key != NULL; row++) {
-        if ((row->is & DOCUMENT_OPTIONAL) == 0) {
+        if ((row->is & DOCUMENT_SECRET) != 0) {
+            continue;
+        }
+        if ((row->is & DOCUMENT_OPTIONAL) == 0 && row->when == NULL) {
             json_latch_append(&required, json_string(row->key));
         }
         json_latch_set(&properties, row->key, member_schema(row));
@@ -209,4 +309,375 @@ json_t *document_schema(const struct document_row *rows, const char *rules)
     json_latch_set(&schema, "type", json_string("object"));
     say_members(&schema, rows);
     return schema;
+}
+
+/* ---------------------------------------------------------------- where a reader is */
+
+struct document_place document_enter(struct document_reader *reader, const char *key)
+{
+    struct document_place before = reader->at;
+    size_t length = before.path_length;
+    int written = snprintf(reader->path + length, sizeof reader->path - length, "%s%s",
+                           length > 0 && *key != '\0' ? "." : "", key);
+    size_t grown = length + (written > 0 ? (size_t)written : 0);
+    /* A path that does not fit is cut; the reason after it is not. */
+    reader->at.path_length = grown < sizeof reader->path ? grown : sizeof reader->path - 1;
+    reader->at.value = json_object_get(before.value, key);
+    return before;
+}
+
+struct document_place document_enter_element(struct document_reader *reader, const char *key,
+                                             size_t index)
+{
+    char element[64];
+    (void)snprintf(element, sizeof element, "%s[%zu]", key, index);
+    struct document_place before = document_enter(reader, element);
+    reader->at.value = json_array_get(json_object_get(before.value, key), index);
+    return before;
+}
+
+void document_leave(struct document_reader *reader, struct document_place before)
+{
+    reader->at = before;
+    reader->path[before.path_length] = '\0';
+}
+
+bool document_problem(struct document_reader *reader, const char *key, const char *format, ...)
+{
+    struct tremolo_study_problems *problems = reader->problems;
+    problems->count++;
+    if (problems->stored == TREMOLO_STUDY_MAX_PROBLEMS) {
+        return false;
+    }
+    struct tremolo_study_problem *problem = &problems->item[problems->stored++];
+    struct document_place before = document_enter(reader, key);
+    (void)snprintf(problem->path, sizeof problem->path, "%s", reader->path);
+    document_leave(reader, before);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem->reason, sizeof problem->reason, format, arguments);
+    va_end(arguments);
+    /* Keys and values come from outside. */
+    (void)tremolo_text_clean(problem->path);
+    (void)tremolo_text_clean(problem->reason);
+    return false;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static void put_whole(const struct document_row *row, void *at, uint64_t value)
+{
+    switch (row->bytes) {
+    case 1: *(uint8_t *)at = (uint8_t)value; break;
+    case 2: *(uint16_t *)at = (uint16_t)value; break;
+    case 4: *(uint32_t *)at = (uint32_t)value; break;
+    default: *(uint64_t *)at = value; break;
+    }
+}
+
+static bool read_real(struct document_reader *reader, const struct document_row *row,
+                      const json_t *found, double *value)
+{
+    bool above = (row->is & DOCUMENT_ABOVE) != 0, below = (row->is & DOCUMENT_BELOW) != 0;
+    double number = json_number_value(found) + 0.0; /* minus zero becomes zero */
+    if (!json_is_number(found)) {
+        return document_problem(reader, row->key, "must be a number");
+    }
+    if (row->low < row->high && ((above ? number <= row->low : number < row->low) ||
+                                 (below ? number >= row->high : number > row->high))) {
+        return document_problem(reader, row->key, "must be %s %g and %s %g, but is %g",
+                                above ? "above" : "at least", row->low, below ? "below" : "at most",
+                                row->high, number);
+    }
+    *value = number;
+    return true;
+}
+
+static bool read_whole(struct document_reader *reader, const struct document_row *row,
+                       const json_t *found, void *at)
+{
+    /* 2e6 is as whole as 2000000. No limit here is near 2^53. */
+    double number = json_is_number(found) ? json_number_value(found) : -1.0;
+    if (number != floor(number) || !(number >= row->low && number <= row->high)) {
+        return document_problem(reader, row->key, "must be a whole number from %.0f to %.0f",
+                                row->low, row->high);
+    }
+    put_whole(row, at, (uint64_t)number);
+    return true;
+}
+
+static bool read_text(struct document_reader *reader, const struct document_row *row,
+                      const json_t *found, const char **value)
+{
+    size_t length = json_string_length(found);
+    if (!json_is_string(found)) {
+        return document_problem(reader, row->key, "must be text");
+    }
+    if ((double)length < row->low || (double)length > row->high) {
+        return document_problem(reader, row->key, "must have %.0f to %.0f bytes, but has %zu",
+                                row->low, row->high, length);
+    }
+    if (!tremolo_text_is_plain(json_string_value(found))) {
+        return document_problem(reader, row->key,
+                                "must not hold control characters or characters that turn the "
+                                "direction of writing");
+    }
+    *value = json_string_value(found);
+    return true;
+}
+
+static bool read_choice(struct document_reader *reader, const struct document_row *row,
+                        const json_t *found, void *at)
+{
+    const char *const *choices = row->choices;
+    const char *word = json_string_value(found);
+    for (size_t i = 0; word != NULL && choices[i] != NULL; i++) {
+        if (strcmp(word, choices[i]) == 0) {
+            put_whole(row, at, i);
+            return true;
+        }
+    }
+    char list[TREMOLO_STUDY_REASON_BYTES] = "";
+    for (size_t i = 0, used = 0; choices[i] != NULL && used < sizeof list; i++) {
+        const char *before = i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s\"%s\"", before, choices[i]);
+    }
+    return document_problem(reader, row->key, "must be %s", list);
+}
+
+static bool read_date(struct document_reader *reader, const struct document_row *row,
+                      const json_t *found, int64_t *value)
+{
+    const char *text = json_string_value(found);
+    return (text != NULL && tremolo_study_date_read(value, text)) ||
+           document_problem(reader, row->key,
+                            "must be a date from 1970 to 9999 as \"2026-11-15\" or "
+                            "\"2026-11-15T08:00:00Z\"");
+}
+
+static bool read_object(struct document_reader *reader, const struct document_row *row,
+                        const json_t *found, void *at)
+{
+    if (!json_is_object(found)) {
+        return document_problem(reader, row->key, "must be an object");
+    }
+    size_t before_count = reader->problems->count;
+    struct document_place before = document_enter(reader, row->key);
+    document_read(reader, row->rows, at);
+    document_leave(reader, before);
+    return reader->problems->count == before_count;
+}
+
+static bool read_found(struct document_reader *reader, const struct document_row *row,
+                       const json_t *found, void *at)
+{
+    switch (row->type) {
+    case DOCUMENT_TEXT: return read_text(reader, row, found, at);
+    case DOCUMENT_REAL: return read_real(reader, row, found, at);
+    case DOCUMENT_WHOLE: return read_whole(reader, row, found, at);
+    case DOCUMENT_CHOICE: return read_choice(reader, row, found, at);
+    case DOCUMENT_DATE: return read_date(reader, row, found, at);
+    case DOCUMENT_OBJECT: return read_object(reader, row, found, at);
+    case DOCUMENT_CONST:
+        return json_number_value(found) == row->low ||
+               document_problem(reader, row->key, "must be %.0f", row->low);
+    default: return true; /* `read` of the row does it */
+    }
+}
+
+static void set_fallbacks(const struct document_row *rows, void *into);
+
+static void set_fallback(const struct document_row *row, void *into)
+{
+    void *at = (char *)into + row->place;
+    bool date = row->type == DOCUMENT_DATE;
+    if (row->type == DOCUMENT_TEXT && (row->is & (DOCUMENT_NULLABLE | DOCUMENT_ELSEWHERE)) == 0) {
+        *(const char **)at = "";
+    } else if (row->type == DOCUMENT_OBJECT && row->read == NULL) {
+        set_fallbacks(row->rows, at);
+    } else if (date) {
+        *(int64_t *)at = row->fallback < 0 ? INT64_MIN : INT64_MAX;
+    } else if (row->type == DOCUMENT_REAL && row->fallback != 0) {
+        *(double *)at = row->fallback;
+    } else if (row->type == DOCUMENT_WHOLE && row->fallback != 0) {
+        put_whole(row, at, (uint64_t)row->fallback);
+    }
+}
+
+/* A member that does not belong keeps its zero. */
+static void set_fallbacks(const struct document_row *rows, void *into)
+{
+    for (const struct document_row *row = rows; row->key != NULL; row++) {
+        if (row->when == NULL || row->when(into)) {
+            set_fallback(row, into);
+        }
+    }
+}
+
+bool document_read_member(struct document_reader *reader, const struct document_row *row,
+                          void *into)
+{
+    const json_t *found = json_object_get(reader->at.value, row->key);
+    set_fallback(row, into);
+    if (found == NULL) {
+        return (row->is & DOCUMENT_OPTIONAL) != 0 ||
+               document_problem(reader, row->key, "is required");
+    }
+    return read_found(reader, row, found, (char *)into + row->place);
+}
+
+static void check_keys(struct document_reader *reader, const struct document_row *rows)
+{
+    /* jansson's iterator wants a mutable object, though it changes nothing. */
+    json_t *object = (json_t *)(uintptr_t)reader->at.value;
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *key = json_object_iter_key(at);
+        const struct document_row *row = rows;
+        while (row->key != NULL && strcmp(row->key, key) != 0) {
+            row++;
+        }
+        if (strcmp(key, "comment") == 0) {
+            if (!json_is_string(json_object_iter_value(at))) {
+                document_problem(reader, key, "must be text");
+            }
+        } else if (row->key == NULL) {
+            document_problem(reader, key, "is not a key of a study");
+        }
+    }
+}
+
+void document_read(struct document_reader *reader, const struct document_row *rows, void *into)
+{
+    bool decided = true;
+    check_keys(reader, rows);
+    for (const struct document_row *row = rows; row->key != NULL; row++) {
+        bool there = json_object_get(reader->at.value, row->key) != NULL;
+        if ((row->is & DOCUMENT_ELSEWHERE) != 0 || (row->when != NULL && !decided)) {
+            continue;
+        }
+        if ((row->is & DOCUMENT_SECRET) != 0 || (row->when != NULL && !row->when(into))) {
+            if (there) {
+                document_problem(reader, row->key, "%s", row->otherwise);
+            }
+            continue;
+        }
+        bool good = row->read != NULL ? row->read(reader, row, into)
+                                      : document_read_member(reader, row, into);
+        decided = decided && (good || (row->is & DOCUMENT_DECIDES) == 0);
+    }
+}
+
+/* ---------------------------------------------------------------- encoding */
+
+enum { MAJOR_UINT = 0, MAJOR_TEXT = 3, MAJOR_ARRAY = 4, FLOAT64 = 0xfb, NOTHING = 0xf6 };
+
+static void put_big_endian(FILE *out, unsigned first, uint64_t value, unsigned bytes)
+{
+    (void)putc((int)first, out);
+    while (bytes-- > 0) {
+        (void)putc((int)(value >> 8 * bytes & 0xff), out);
+    }
+}
+
+/* A major type with its number, in the fewest bytes. */
+static void put_head(FILE *out, unsigned major, uint64_t value)
+{
+    unsigned first = major << 5;
+    if (value < 24) {
+        put_big_endian(out, first + (unsigned)value, 0, 0);
+    } else if (value <= UINT8_MAX) {
+        put_big_endian(out, first + 24, value, 1);
+    } else if (value <= UINT16_MAX) {
+        put_big_endian(out, first + 25, value, 2);
+    } else if (value <= UINT32_MAX) {
+        put_big_endian(out, first + 26, value, 4);
+    } else {
+        put_big_endian(out, first + 27, value, 8);
+    }
+}
+
+void document_encode_array(FILE *out, size_t count)
+{
+    put_head(out, MAJOR_ARRAY, count);
+}
+
+void document_encode_whole(FILE *out, uint64_t value)
+{
+    put_head(out, MAJOR_UINT, value);
+}
+
+void document_encode_real(FILE *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (isnan(value)) {
+        put_big_endian(out, NOTHING, 0, 0);
+    } else {
+        put_big_endian(out, FLOAT64, bits, 8);
+    }
+}
+
+void document_encode_text(FILE *out, const char *text)
+{
+    put_head(out, MAJOR_TEXT, strlen(text));
+    (void)fputs(text, out);
+}
+
+static void encode_members(FILE *out, const struct document_row *rows, const void *of, unsigned id);
+
+static void encode_value(FILE *out, const struct document_row *row, const void *of, unsigned id)
+{
+    size_t count = 0;
+    const char *list = NULL;
+    switch (row->type) {
+    case DOCUMENT_TEXT: document_encode_text(out, text_of(row, of)); break;
+    case DOCUMENT_ANY:
+    case DOCUMENT_REAL: document_encode_real(out, real_of(row, of)); break;
+    case DOCUMENT_DATE:
+        if (has_no_end(date_of(row, of))) {
+            put_big_endian(out, NOTHING, 0, 0);
+        } else { /* dates begin in 1970 */
+            document_encode_whole(out, (uint64_t)date_of(row, of));
+        }
+        break;
+    case DOCUMENT_OBJECT: encode_members(out, row->rows, at_place(row, of), id); break;
+    case DOCUMENT_LIST:
+        list = elements_of(row, of, &count);
+        document_encode_array(out, count);
+        for (size_t i = 0; i < count; i++) {
+            if (row->element != NULL) {
+                encode_value(out, row->element, list + i * row->bytes, id);
+            } else {
+                document_encode(out, row->rows, list + i * row->bytes, id);
+            }
+        }
+        break;
+    default: document_encode_whole(out, document_whole(row, of)); break;
+    }
+}
+
+static void encode_members(FILE *out, const struct document_row *rows, const void *of, unsigned id)
+{
+    for (const struct document_row *row = rows; row->key != NULL; row++) {
+        if ((row->id & id) != 0) {
+            encode_value(out, row, of, id);
+        }
+    }
+}
+
+static size_t count_members(const struct document_row *rows, unsigned id)
+{
+    size_t count = 0;
+    for (const struct document_row *row = rows; row->key != NULL; row++) {
+        if ((row->id & id) != 0) {
+            count += row->type == DOCUMENT_OBJECT ? count_members(row->rows, id) : 1;
+        }
+    }
+    return count;
+}
+
+void document_encode(FILE *out, const struct document_row *rows, const void *of, unsigned id)
+{
+    document_encode_array(out, count_members(rows, id));
+    encode_members(out, rows, of, id);
 }

@@ -295,28 +295,152 @@ enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double 
     return status;
 }
 
-/* ---------------------------------------------------------------- as JSON */
+/* ---------------------------------------------------------------- as a document */
 
-static json_t *difference_json(const struct tremolo_difference *row)
-{
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "name", row->name, "words", row->words,
-                     "distance", json_latch_number(row->distance), "mu", json_latch_number(row->mu),
-                     "epsilon", json_latch_number(row->epsilon), "attacker_right",
-                     json_latch_number(row->attacker_right));
-}
+/* What the best attacker catches at a share of false alarms. */
+struct caught {
+    double false_alarms, caught;
+};
+
+enum { SHARES = 5, GUESS_BYTES = TREMOLO_PERCENT_BYTES + 32, NEIGHBOURS_BYTES = 48 };
+
+/* The document's members. The explanation comes first, so that WORD_ROWS hold for both structs. */
+struct guarantee {
+    struct tremolo_explanation explanation;
+    double epsilon, delta, mu, rho, right;
+    const struct tremolo_difference *any_two; /* NULL: nobody knows how far apart they can be */
+    uint64_t releases;
+    struct caught tradeoff[SHARES];
+    size_t shares;
+    bool response_private;
+    const char *caution;
+    char neighbours[NEIGHBOURS_BYTES];
+    char answer[3 * GUESS_BYTES + 256];
+};
+
+#define NUMBER(of, member)                                                                         \
+    .type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE, DOCUMENT_AT(struct of, member)
+#define WORDS(of, member)                                                                          \
+    .type = DOCUMENT_TEXT, .is = DOCUMENT_INSIDE, DOCUMENT_AT(struct of, member)
+
+static const struct document_row difference_rows[] = {
+    {.key = "name", WORDS(tremolo_difference, name)},
+    {.key = "words",
+     WORDS(tremolo_difference, words),
+     .words = "the same in the features' own units; empty where the name says it"},
+    {.key = "distance",
+     NUMBER(tremolo_difference, distance),
+     .words = "in half ranges; null where all pairs are the same, as for ballots"},
+    {.key = "mu", NUMBER(tremolo_difference, mu)},
+    {.key = "epsilon", NUMBER(tremolo_difference, epsilon)},
+    {.key = "attacker_right", NUMBER(tremolo_difference, attacker_right)},
+    {NULL}};
+
+#define WORD_ROWS                                                                                  \
+    {.key = "reviewer",                                                                            \
+     WORDS(tremolo_explanation, reviewer),                                                         \
+     .words = "the guarantee in words for a privacy reviewer"},                                    \
+        {.key = "participant",                                                                     \
+         WORDS(tremolo_explanation, participant),                                                  \
+         .words = "the guarantee in words for a participant"},                                     \
+        {.key = "differences",                                                                     \
+         .type = DOCUMENT_LIST,                                                                    \
+         .is = DOCUMENT_INSIDE,                                                                    \
+         DOCUMENT_LIST_AT(struct tremolo_explanation, differences, difference_count),              \
+         .rows = difference_rows,                                                                  \
+         .words = "the guarantee for two people who differ in other ways; rates are rounded up, "  \
+                  "and null where nobody is protected"},                                           \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
+
+static const struct document_row word_rows[] = {WORD_ROWS};
+
+static const struct document_row any_two_rows[] = {
+    {.key = "epsilon", NUMBER(tremolo_difference, epsilon)},
+    {.key = "attacker_right", NUMBER(tremolo_difference, attacker_right)},
+    {NULL}};
+
+static const struct document_row caught_rows[] = {
+    {.key = "false_alarms", .type = DOCUMENT_REAL, DOCUMENT_AT(struct caught, false_alarms)},
+    {.key = "caught", .type = DOCUMENT_REAL, DOCUMENT_AT(struct caught, caught)},
+    {NULL}};
+
+static const char *const strengths[] = {"policy", "past", "hardly", NULL};
+
+const struct document_row guarantee_rows[] = {
+    {.key = "epsilon",
+     NUMBER(guarantee, epsilon),
+     .words = "over all releases of a device, rounded up; null: no protection"},
+    {.key = "delta", NUMBER(guarantee, delta), .words = "0 for pure epsilon"},
+    {.key = "mu",
+     NUMBER(guarantee, mu),
+     .words = "Gaussian privacy; null where the release has none"},
+    {.key = "rho", NUMBER(guarantee, rho), .words = "zCDP; null where the release has none"},
+    {.key = "neighbours",
+     WORDS(guarantee, neighbours),
+     .words = "any two people, distance=R with R in half ranges, as in distance=0.25, or, of "
+              "simulations, deviations=R in standard deviations",
+     .rules = "{\"pattern\": \"^(any|(distance|deviations)=.+)$\"}"},
+    {.key = "protects",
+     .type = DOCUMENT_CHOICE,
+     DOCUMENT_AT(struct guarantee, response_private),
+     .choices = study_protects,
+     .words = "all, or features where the response is public"},
+    {.key = "releases",
+     .type = DOCUMENT_WHOLE,
+     DOCUMENT_AT(struct guarantee, releases),
+     .low = 1,
+     .high = INFINITY,
+     .words = "of a device, which the numbers cover together"},
+    {.key = "attacker_right",
+     NUMBER(guarantee, right),
+     .words = "the largest share of right guesses between two neighbours at even odds"},
+    {.key = "any_two",
+     .type = DOCUMENT_OBJECT,
+     .is = DOCUMENT_NULLABLE | DOCUMENT_POINTER,
+     DOCUMENT_AT(struct guarantee, any_two),
+     .rows = any_two_rows,
+     .words = "the same between any two people; null where it is not known how far apart they can "
+              "be"},
+    {.key = "strength",
+     .type = DOCUMENT_CHOICE,
+     DOCUMENT_AT(struct guarantee, explanation.strength),
+     .choices = strengths,
+     .words = "policy: devices allow it by default, epsilon 2 between any two people at delta "
+              "1e-5; past: they refuse it by default; hardly: epsilon is above 10, and the noise "
+              "protects hardly anything"},
+    {.key = "answer", WORDS(guarantee, answer), .words = "the guarantee in one sentence"},
+    {.key = "caution",
+     .type = DOCUMENT_TEXT,
+     DOCUMENT_AT(struct guarantee, caution),
+     .words = "a warning where devices refuse the study by default; empty otherwise"},
+    {.key = "tradeoff",
+     .type = DOCUMENT_LIST,
+     .is = DOCUMENT_INSIDE,
+     DOCUMENT_LIST_AT(struct guarantee, tradeoff, shares),
+     .rows = caught_rows,
+     .words = "what the best attacker catches at most at these shares of false alarms"},
+    WORD_ROWS};
 
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
 {
-    json_t *rows = json_array();
-    for (size_t i = 0; i < explanation->difference_count; i++) {
-        json_latch_append(&rows, difference_json(&explanation->differences[i]));
-    }
-    return json_pack("{s:s, s:s, s:o}", "reviewer", explanation->reviewer, "participant",
-                     explanation->participant, "differences", rows);
+    return document_json(word_rows, explanation);
 }
 
-/* Of a pure epsilon, who guesses right so often at even odds: neither a likelihood ratio
- * above e^epsilon nor a distance above 2 right - 1. */
+json_t *guarantee_schema(void)
+{
+    return document_schema(guarantee_rows,
+                           "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\","
+                           "\"$id\": \"https://tremolo.invalid/guarantee.schema.json\","
+                           "\"title\": \"A tremolo guarantee\","
+                           "\"description\": \"What GET /v1/studies/{id}/guarantee answers, and "
+                           "the member \\\"guarantee\\\" of "
+                           "other documents.\"}");
+}
+
+/* Of a pure epsilon, for an attacker who guesses right so often at even odds: neither a likelihood
+ * ratio above e^epsilon nor a distance above 2 right - 1. */
 static double caught_of_ballots(double epsilon, double right, double share)
 {
     double most = exp(epsilon) * (1 + 0x1p-50);
@@ -324,28 +448,25 @@ static double caught_of_ballots(double epsilon, double right, double share)
 }
 
 /* What the best attacker catches at some shares of false alarms, rounded up. */
-static json_t *tradeoff_json(double mu, double epsilon, double right, bool ballots)
+static void fill_tradeoff(struct guarantee *made, bool ballots)
 {
-    static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5};
-    json_t *points = json_array();
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    static const double shares[SHARES] = {0.01, 0.05, 0.1, 0.25, 0.5};
+    for (size_t i = 0; i < SHARES; i++) {
         struct tremolo_certified missed;
         double caught = NAN;
         if (ballots) {
-            caught = caught_of_ballots(epsilon, right, shares[i]);
-        } else if (tremolo_tradeoff_gaussian(&missed, mu, shares[i]) == TREMOLO_OK) {
+            caught = caught_of_ballots(made->epsilon, made->right, shares[i]);
+        } else if (tremolo_tradeoff_gaussian(&missed, made->mu, shares[i]) == TREMOLO_OK) {
             caught = 1 - missed.lower;
         }
         if (isfinite(caught)) {
-            json_latch_append(&points,
-                              json_pack("{s:f, s:f}", "false_alarms", shares[i], "caught", caught));
+            made->tradeoff[made->shares++] = (struct caught){shares[i], caught};
         }
     }
-    return points;
 }
 
-/* How often the best guess between neighbours is right. Where mu says nothing of it the row
- * for any two samples does, which is the last. */
+/* How often the best guess between neighbours is right. Where mu says nothing of it the last row
+ * does, which is for any two samples. */
 static double attacker_right(double mu, const struct tremolo_explanation *explanation)
 {
     struct tremolo_certified accuracy;
@@ -355,18 +476,6 @@ static double attacker_right(double mu, const struct tremolo_explanation *explan
     size_t rows = explanation->difference_count;
     return rows > 0 ? explanation->differences[rows - 1].attacker_right : NAN;
 }
-
-/* The promise for any two people; null where nobody knows how far apart they can be. */
-static json_t *any_two_json(const struct tremolo_explanation *explanation)
-{
-    const struct tremolo_difference *row = &explanation->differences[explanation->any_two];
-    return explanation->any_two < explanation->difference_count
-               ? json_pack("{s:o, s:o}", "epsilon", json_latch_number(row->epsilon),
-                           "attacker_right", json_latch_number(row->attacker_right))
-               : json_null();
-}
-
-enum { GUESS_BYTES = TREMOLO_PERCENT_BYTES + 32 };
 
 /* "at most 79.2% of the time"; "always" where there is no epsilon. Returns `text`. */
 static const char *guess_words(char text[GUESS_BYTES], double epsilon, double right)
@@ -380,24 +489,25 @@ static const char *guess_words(char text[GUESS_BYTES], double epsilon, double ri
 }
 
 /* The guarantee in one sentence, the same on every page and in every text. */
-static json_t *answer_json(const struct tremolo_promise *promise, double epsilon, double right,
-                           const struct tremolo_explanation *explanation)
+static void put_answer(struct guarantee *made, bool near)
 {
-    char near[GUESS_BYTES], far[GUESS_BYTES] = "always";
-    const char *clear = promise->response_private ? "" : " The response is sent as it is.";
-    const struct tremolo_difference *any = &explanation->differences[explanation->any_two];
-    (void)guess_words(near, epsilon, right);
-    if (!(promise->distance > 0)) {
-        return json_sprintf("Guessing between any two people, an attacker is right %s; a coin is "
-                            "right 50%%.%s",
-                            near, clear);
+    char right[GUESS_BYTES], any[GUESS_BYTES] = "always";
+    const char *clear = made->response_private ? "" : " The response is sent as it is.";
+    (void)guess_words(right, made->epsilon, made->right);
+    if (made->any_two != NULL) {
+        (void)guess_words(any, made->any_two->epsilon, made->any_two->attacker_right);
     }
-    if (explanation->any_two < explanation->difference_count) {
-        (void)guess_words(far, any->epsilon, any->attacker_right);
+    if (near) {
+        (void)snprintf(made->answer, sizeof made->answer,
+                       "Guessing between two people as alike as the study promises for, an "
+                       "attacker is right %s, between any two %s; a coin is right 50%%.%s",
+                       right, any, clear);
+    } else {
+        (void)snprintf(made->answer, sizeof made->answer,
+                       "Guessing between any two people, an attacker is right %s; a coin is right "
+                       "50%%.%s",
+                       right, clear);
     }
-    return json_sprintf("Guessing between two people as alike as the study promises for, an "
-                        "attacker is right %s, between any two %s; a coin is right 50%%.%s",
-                        near, far, clear);
 }
 
 /* What a reader is warned of; "" where devices allow the study by default. */
@@ -413,64 +523,59 @@ static const char *caution_of(enum tremolo_strength strength)
 }
 
 /* A distance is written as it was asked for; 0: any two. */
-static json_t *guarantee_json(const struct tremolo_promise *promise, double epsilon,
-                              const struct tremolo_explanation *explanation)
+static json_t *guarantee_json(struct guarantee *made, const struct tremolo_promise *promise,
+                              double epsilon)
 {
-    double mu = promise->mu, right = attacker_right(mu, explanation);
-    json_t *neighbours =
-        promise->distance > 0
-            ? json_sprintf("%s=%.15g", promise->standardised ? "deviations" : "distance",
-                           promise->distance)
-            : json_string("any");
-    json_t *facts = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:s, s:o, s:s, s:o}", "epsilon",
-        json_latch_number(epsilon), "delta", json_latch_number(promise->delta), "mu",
-        json_latch_number(mu), "rho", json_latch_number(nextafter(mu * mu / 2, INFINITY)),
-        "neighbours", neighbours, "protects", promise->response_private ? "all" : "features",
-        "releases", (json_int_t)promise->releases, "attacker_right", json_latch_number(right),
-        "any_two", any_two_json(explanation), "strength",
-        tremolo_strength_name(explanation->strength), "answer",
-        answer_json(promise, epsilon, right, explanation), "caution",
-        caution_of(explanation->strength), "tradeoff",
-        tradeoff_json(mu, epsilon, right, promise->law.first > 0));
-    if (json_object_update_new(facts, guarantee_words_json(explanation)) != 0) {
-        json_decref(facts);
-        return NULL;
-    }
-    return facts;
+    const struct tremolo_explanation *explanation = &made->explanation;
+    bool near = promise->distance > 0;
+    made->epsilon = epsilon;
+    made->delta = promise->delta;
+    made->mu = promise->mu;
+    made->rho = nextafter(promise->mu * promise->mu / 2, INFINITY);
+    made->right = attacker_right(promise->mu, explanation);
+    made->releases = promise->releases;
+    made->response_private = promise->response_private;
+    made->caution = caution_of(explanation->strength);
+    made->any_two = explanation->any_two < explanation->difference_count
+                        ? &explanation->differences[explanation->any_two]
+                        : NULL;
+    (void)snprintf(made->neighbours, sizeof made->neighbours, near ? "%s=%.15g" : "any",
+                   promise->standardised ? "deviations" : "distance", promise->distance);
+    fill_tradeoff(made, promise->law.first > 0);
+    put_answer(made, near);
+    return document_json(guarantee_rows, made);
 }
 
 json_t *guarantee_study_json(const struct tremolo_study_file *file)
 {
+    struct guarantee made = {.shares = 0};
     struct tremolo_study_guarantee promise;
-    struct tremolo_explanation explanation;
-    const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
+    const struct tremolo_study_terms *terms = &file->terms;
     if (tremolo_study_file_guarantee(&promise, file, terms->delta) != TREMOLO_OK ||
-        tremolo_study_file_explain(&explanation, file, terms->delta) != TREMOLO_OK) {
+        tremolo_study_file_explain(&made.explanation, file, terms->delta) != TREMOLO_OK) {
         return NULL;
     }
-    const struct tremolo_study *device = tremolo_study_file_device(file);
-    const struct tremolo_promise stated = {.law = {device->rank_first, device->rank_top},
+    const struct tremolo_promise stated = {.law = {file->device.rank_first, file->device.rank_top},
                                            .distance = terms->distance,
                                            .mu = promise.mu,
                                            .delta = promise.delta,
                                            .releases = promise.releases,
                                            .response_private = terms->response_private};
-    return guarantee_json(&stated, promise.epsilon, &explanation);
+    return guarantee_json(&made, &stated, promise.epsilon);
 }
 
 json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon)
 {
-    struct tremolo_explanation explanation;
+    struct guarantee made = {.shares = 0};
     struct tremolo_promise stated = *promise;
-    if (tremolo_explain(&explanation, promise) != TREMOLO_OK) {
+    if (tremolo_explain(&made.explanation, promise) != TREMOLO_OK) {
         return NULL;
     }
     if (promise->law.first > 0) {
         stated.mu = INFINITY; /* no mu describes ballots */
     }
     stated.distance = promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : promise->distance;
-    return guarantee_json(&stated, epsilon, &explanation);
+    return guarantee_json(&made, &stated, epsilon);
 }
 
 char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file)

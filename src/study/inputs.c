@@ -419,6 +419,7 @@ bool tremolo_input_read(double *value, const struct tremolo_input *input, const 
 
 /* ---------------------------------------------------------------- as JSON */
 
+/* A category's level, a question's answer or a number; NULL where nothing replaces a missing value. */
 json_t *input_missing_json(const struct tremolo_input *input)
 {
     return isnan(input->missing)                  ? NULL
@@ -428,38 +429,81 @@ json_t *input_missing_json(const struct tremolo_input *input)
                : json_string(input->missing > 0 ? "yes" : "no");
 }
 
-json_t *input_levels_json(const struct tremolo_input *input)
+static json_t *missing_json(const void *of)
 {
-    json_t *levels = input->levels > 0 ? json_array() : NULL;
-    for (size_t i = 0; i < input->levels; i++) {
-        (void)json_array_append_new(levels, json_string(input->level[i]));
-    }
-    return levels;
+    return input_missing_json(of);
 }
 
-static json_t *column_json(const struct tremolo_input *input)
+static bool has_missing(const void *of)
 {
-    bool bounded =
-        input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
-    return json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", input->name, "kind",
-                     study_kinds[input->kind], "levels", input_levels_json(input), "low",
-                     bounded ? json_real(input->low) : NULL, "high",
-                     bounded ? json_real(input->high) : NULL, "missing", input_missing_json(input),
-                     "typical",
-                     bounded && isfinite(input->typical) ? json_real(input->typical) : NULL);
+    return !isnan(((const struct tremolo_input *)of)->missing);
 }
+
+static bool has_levels(const void *of)
+{
+    return ((const struct tremolo_input *)of)->levels > 0;
+}
+
+static bool is_bounded(const void *of)
+{
+    const struct tremolo_input *input = of;
+    return input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
+}
+
+static const struct document_row level_row = {.type = DOCUMENT_TEXT, .bytes = sizeof(const char *)};
+
+static const struct document_row column_rows[] = {
+    {.key = "name", .type = DOCUMENT_TEXT, DOCUMENT_AT(struct tremolo_input, name)},
+    {.key = "kind",
+     .type = DOCUMENT_CHOICE,
+     DOCUMENT_AT(struct tremolo_input, kind),
+     .choices = study_kinds},
+    {.key = "levels",
+     .type = DOCUMENT_LIST,
+     .when = has_levels,
+     DOCUMENT_LIST_AT(struct tremolo_input, level, levels),
+     .element = &level_row,
+     .words = "of a category; the first is the reference"},
+    {.key = "low",
+     .type = DOCUMENT_REAL,
+     .when = is_bounded,
+     DOCUMENT_AT(struct tremolo_input, low)},
+    {.key = "high",
+     .type = DOCUMENT_REAL,
+     .when = is_bounded,
+     DOCUMENT_AT(struct tremolo_input, high)},
+    {.key = "missing",
+     .make = missing_json,
+     .when = has_missing,
+     .words = "what replaces a missing value",
+     .rules = "{\"type\": [\"number\", \"string\"]}"},
+    {.key = "typical",
+     .type = DOCUMENT_REAL,
+     .is = DOCUMENT_SPARSE,
+     .when = is_bounded,
+     DOCUMENT_AT(struct tremolo_input, typical),
+     .words = "what one expects of a number in a study of ballots: predict counts it up to eight "
+              "half ranges from there, as devices do; without it from the middle of low and high"},
+    {NULL}};
+
+const struct document_row inputs_rows[] = {
+    {.key = "columns",
+     .type = DOCUMENT_LIST,
+     DOCUMENT_LIST_AT(struct tremolo_inputs, input, count),
+     .rows = column_rows,
+     .low = 1,
+     .high = INFINITY},
+    {.key = "terms",
+     .type = DOCUMENT_TEXT,
+     .is = DOCUMENT_NULLABLE,
+     DOCUMENT_AT(struct tremolo_inputs, terms),
+     .words = "the model's terms as a formula, as in age*sleep + log(income); null: every column "
+              "is one"},
+    {NULL}};
 
 json_t *inputs_json(const struct tremolo_inputs *inputs)
 {
-    if (inputs == NULL) {
-        return json_null();
-    }
-    json_t *columns = json_array();
-    for (size_t i = 0; i < inputs->count; i++) {
-        (void)json_array_append_new(columns, column_json(&inputs->input[i]));
-    }
-    return json_pack("{s:o, s:o}", "columns", columns, "terms",
-                     inputs->terms != NULL ? json_string(inputs->terms) : json_null());
+    return inputs != NULL ? document_json(inputs_rows, inputs) : json_null();
 }
 
 static bool read_levels(struct tremolo_input *input, const char **level, const json_t *levels)

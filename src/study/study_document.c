@@ -42,6 +42,15 @@ static json_t *whole_if(bool there, uint64_t value)
     return there ? json_integer((json_int_t)value) : NULL;
 }
 
+static json_t *levels_json(const struct tremolo_study_feature *feature)
+{
+    json_t *levels = feature->level_count > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < feature->level_count; i++) {
+        (void)json_array_append_new(levels, json_string(feature->levels[i]));
+    }
+    return levels;
+}
+
 static json_t *features_json(const struct tremolo_study_file *file)
 {
     json_t *list = json_array();
@@ -50,12 +59,11 @@ static json_t *features_json(const struct tremolo_study_file *file)
         const struct tremolo_input *input = &file->inputs->input[i];
         bool number = feature->kind == TREMOLO_STUDY_NUMERIC;
         (void)json_array_append_new(
-            list,
-            json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", feature->name,
-                      "unit", feature->unit, "kind", study_kinds[feature->kind], "low",
-                      real_if(number, feature->low), "high", real_if(number, feature->high),
-                      "levels", input_levels_json(input), "missing", input_missing_json(input),
-                      "typical", real_if(!isnan(feature->typical), feature->typical)));
+            list, json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:o*, s:o*}", "name", feature->name,
+                            "unit", feature->unit, "kind", study_kinds[feature->kind], "low",
+                            real_if(number, feature->low), "high", real_if(number, feature->high),
+                            "levels", levels_json(feature), "missing", input_missing_json(input),
+                            "typical", real_if(!isnan(feature->typical), feature->typical)));
     }
     return list;
 }

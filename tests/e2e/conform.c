@@ -1,10 +1,11 @@
 /* conform.c -- does an answer agree with docs/openapi.json?
  *
- *   conform OPENAPI ESTIMATE-SCHEMA METHOD PATH STATUS TYPE BODY-FILE
+ *   conform DIRECTORY METHOD PATH STATUS TYPE BODY-FILE
  *
- * PATH as written in the description ("/v1/studies/{id}"). The status and the
- * media type must be described there, and the body must fit the schema: every
- * required key there, every key known, every type right. Prints what is not. */
+ * PATH as written in the description ("/v1/studies/{id}"), which is DIRECTORY/openapi.json; schemas of
+ * documents are files beside it. The status and the media type must be described there, and the body
+ * must fit the schema: every required key there, every key known, every type right. Prints what is
+ * not. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,27 +13,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *description, *estimate;
+static json_t *files; /* those that were read, by name */
 
-/* "#/components/schemas/NAME" of the description, or "FILE" or "FILE#/properties/NAME" of the
- * estimate's own schema beside it. */
+static const json_t *load(const char *directory, const char *name)
+{
+    static const char *where = "";
+    char path[400];
+    where = directory != NULL ? directory : where;
+    if (json_object_get(files, name) == NULL) {
+        (void)snprintf(path, sizeof path, "%s/%s", where, name);
+        (void)json_object_set_new(files, name, json_load_file(path, 0, NULL));
+    }
+    return json_object_get(files, name);
+}
+
+/* "#/components/schemas/NAME" of the description, or "FILE" or "FILE#/properties/NAME" beside it. */
 static const json_t *resolve(const json_t *schema)
 {
     static const char start[] = "#/components/schemas/";
     static const char part[] = "#/properties/";
+    char file[100];
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
     if (ref == NULL) {
         return schema;
     }
     if (strncmp(ref, start, sizeof start - 1) == 0) {
-        const json_t *components = json_object_get(description, "components");
+        const json_t *components = json_object_get(load(NULL, "openapi.json"), "components");
         return resolve(
             json_object_get(json_object_get(components, "schemas"), ref + sizeof start - 1));
     }
     const char *inside = strstr(ref, part);
-    return inside == NULL
-               ? estimate
-               : json_object_get(json_object_get(estimate, "properties"), inside + sizeof part - 1);
+    (void)snprintf(file, sizeof file, "%.*s", (int)strcspn(ref, "#"), ref);
+    return inside == NULL ? load(NULL, file)
+                          : json_object_get(json_object_get(load(NULL, file), "properties"),
+                                            inside + sizeof part - 1);
 }
 
 static int has_type(const json_t *value, const char *type)
@@ -136,36 +150,38 @@ static const json_t *content_of(const json_t *answer, const char *type)
     return json_object_get(json_object_get(answer, "content"), plain);
 }
 
-int main(int argc, char **argv)
+static bool conforms(char **argv)
 {
     char method[16] = "";
-    if (argc != 8) {
+    for (size_t i = 0; argv[2][i] != '\0' && i + 1 < sizeof method; i++) {
+        method[i] = (char)(argv[2][i] | 0x20);
+    }
+    const json_t *paths = json_object_get(load(argv[1], "openapi.json"), "paths");
+    const json_t *path = json_object_get(json_object_get(paths, argv[3]), method);
+    const json_t *answer = json_object_get(json_object_get(path, "responses"), argv[4]);
+    const json_t *content = content_of(answer, argv[5]);
+    bool empty = answer != NULL && json_object_get(answer, "content") == NULL && argv[5][0] == '\0';
+    if (content == NULL && !empty) {
+        (void)printf("%s %s answering %s as %s is not described\n", argv[2], argv[3], argv[4],
+                     argv[5]);
+        return false;
+    }
+    if (empty || strncmp(argv[5], "text/", 5) == 0) {
+        return true;
+    }
+    json_t *body = json_load_file(argv[6], 0, NULL);
+    bool good = body != NULL && fits(body, json_object_get(content, "schema"), "the body");
+    json_decref(body);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 7) {
         return 2;
     }
-    for (size_t i = 0; argv[3][i] != '\0' && i + 1 < sizeof method; i++) {
-        method[i] = (char)(argv[3][i] | 0x20);
-    }
-    description = json_load_file(argv[1], 0, NULL);
-    estimate = json_load_file(argv[2], 0, NULL);
-    const json_t *path = json_object_get(json_object_get(description, "paths"), argv[4]);
-    const json_t *answers = json_object_get(json_object_get(path, method), "responses");
-    const json_t *answer = json_object_get(answers, argv[5]);
-    const json_t *content = content_of(answer, argv[6]);
-    bool empty = answer != NULL && json_object_get(answer, "content") == NULL && argv[6][0] == '\0';
-    if (content == NULL && !empty) {
-        (void)printf("%s %s answering %s as %s is not described\n", argv[3], argv[4], argv[5],
-                     argv[6]);
-        return 1;
-    }
-    if (empty || strncmp(argv[6], "text/", 5) == 0) {
-        json_decref(description);
-        json_decref(estimate);
-        return 0;
-    }
-    json_t *body = json_load_file(argv[7], 0, NULL);
-    int good = body != NULL && fits(body, json_object_get(content, "schema"), "the body");
-    json_decref(body);
-    json_decref(description);
-    json_decref(estimate);
+    files = json_object();
+    bool good = conforms(argv);
+    json_decref(files);
     return good ? 0 : 1;
 }

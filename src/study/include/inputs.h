@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "document.h"
 #include "tremolo_study_file.h"
 #include "tremolo_terms.h"
 
@@ -104,8 +105,10 @@ bool tremolo_input_read(double *value, const struct tremolo_input *input, const 
 /* {"columns": [{"name", "kind", ...}], "terms"}; null for NULL. */
 json_t *inputs_json(const struct tremolo_inputs *inputs);
 
-/* A category's levels, and what stands for a missing value; NULL where there are none. */
-json_t *input_levels_json(const struct tremolo_input *input);
+/* The same as rows of struct tremolo_inputs, for the tables of other documents. */
+extern const struct document_row inputs_rows[];
+
+/* What replaces a missing value; NULL where nothing does. */
 json_t *input_missing_json(const struct tremolo_input *input);
 
 /* Read it back, whoever wrote it. False with a sentence in `error`. */

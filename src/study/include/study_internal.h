@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "document.h"
 #include "explain.h"
 #include "tremolo_study_file.h"
 
@@ -112,6 +113,11 @@ json_t *guarantee_words_json(const struct tremolo_explanation *explanation);
  * "attacker_right" and "tradeoff", and the words. NULL when it cannot be said. The
  * caller owns it. */
 json_t *guarantee_study_json(const struct tremolo_study_file *file);
+
+/* The rows of that document, for others that have it as a member: its value is made by one of the two
+ * functions. */
+extern const struct document_row guarantee_rows[];
+json_t *guarantee_schema(void);
 
 /* The same of a promise that costs this epsilon at its delta. */
 json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon);
