@@ -41,14 +41,10 @@ import { Tremolo, TremoloError } from "./tremolo.mjs";
  *  @property {() => Promise<boolean>} wasEnrolled
  *  @property {() => Promise<void>} markEnrolled
  *  @typedef {{ exclusively<T>(work: (session: StoreSession) => Promise<T>): Promise<T> }} Store
- *  @typedef {{ budget: number, epsilon: number, takesBallots: boolean }} Left  in 2^-24 */
+ *  @typedef {{ budget: number, epsilon: number }} Left  in 2^-24 */
 
 /* How a core answers that has nothing to repeat and may not make anything. */
 const NOTHING_STORED = new Set(["NO_ENTROPY", "LEDGER_MISSING", "BUDGET_EXHAUSTED", "LEDGER_FULL"]);
-
-/* The 15 low bits of `epsilon` in struct tremolo_slot: no budget for ballots. */
-/** @param {Uint8Array | undefined} slot */
-const madeBeforeBallots = (slot) => slot !== undefined && slot[26] === 0 && (slot[27] & 127) === 0;
 
 /* The core on a copy of the ledger. */
 class Bench {
@@ -58,17 +54,11 @@ class Bench {
     /** @type {Tremolo} */
     core;
 
-    /** @private
-     *  @param {Map<number, Uint8Array>} slots */
-    constructor(slots) {
-        this.slots = slots;
-    }
-
     /** @param {BufferSource} source
      *  @param {Map<number, Uint8Array>} slots
      *  @param {{ studies: number, macKey: Uint8Array | null }} options */
     static async open(source, slots, { studies, macKey }) {
-        const bench = new Bench(slots);
+        const bench = new Bench();
         bench.core = await Tremolo.load(source, {
             studies,
             macKey,
@@ -88,8 +78,7 @@ class Bench {
     /** @returns {Left | null} */
     left() {
         const budget = this.core.budgetOrNull();
-        return budget === null ? null
-            : { budget, epsilon: this.core.epsilon(), takesBallots: !madeBeforeBallots(this.slots.get(0)) };
+        return budget === null ? null : { budget, epsilon: this.core.epsilon() };
     }
 
     /* A core without entropy can repeat and nothing else: what it gives was

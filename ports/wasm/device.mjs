@@ -116,7 +116,7 @@ export class Device {
      *  @returns {[number, number]} */
     #spent(left) {
         return [Math.max(0, this.policy.budget - left.budget),
-            left.takesBallots ? Math.max(0, this.policy.epsilon - left.epsilon) : 0];
+            Math.max(0, this.policy.epsilon - left.epsilon)];
     }
 
     /* The core keeps two budgets; the policy's total is over both. */
@@ -125,9 +125,6 @@ export class Device {
      *  @param {number} charge */
     #checkTotal(study, left, charge) {
         const pure = study.isBallot ? charge : 0;
-        if (pure > 0 && !left.takesBallots) {
-            throw new TremoloError("LEDGER_WITHOUT_BALLOTS", "the ledger was made before there were ballots");
-        }
         const [spent, spentPure] = this.#spent(left);
         if (!this.policy.isWithinTotal(spent + charge - pure, spentPure + pure)) {
             throw new TremoloError("BUDGET_EXHAUSTED", "the study costs more than what is left of the device's budget");

@@ -53,7 +53,7 @@ const NUMBERS = [
 const BUFFER = { numbers: 0, id: 1, bounds: 2, vectors: 3, features: 4 };
 const NO_RESPONSE = 2 ** 31 - 1;
 
-/** A refusal. statusName is that of tremolo_status.h, or LEDGER_LOST or LEDGER_WITHOUT_BALLOTS. */
+/** A refusal. statusName is that of tremolo_status.h, or LEDGER_LOST. */
 export class TremoloError extends Error {
     /** @param {string} statusName
      *  @param {string} [detail]  a sentence, where there is more to say */

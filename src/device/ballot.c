@@ -48,8 +48,8 @@ enum {
 
 /* ------------------------------------------------------------- directions */
 
-/* The study's id keys the hash of the report's: who looks for an id with
- * favourable directions has to do so for every study anew. */
+/* The study's id keys the hash of the report's id: an id with favourable
+ * directions in one study has other directions in every other study. */
 static void seed_directions(struct tremolo_generator *generator, const uint8_t *study_id,
                             const uint8_t *report_id)
 {
@@ -194,9 +194,9 @@ static uint32_t place_point(struct tremolo_work *work)
     return square + rough_square(value[0]);
 }
 
-/* v into work->value, its length 2^15 but for a few percent at most. Returns
- * the entry beside the products, divided by sqrt 2; unused when the response
- * is public. */
+/* Place v in work->value, with a length within a few percent of 2^15. Returns
+ * the last entry, the one that is no product, divided by sqrt 2; it is unused
+ * when the response is public. */
 static uint32_t find_point(struct tremolo_work *work)
 {
     unsigned shift = halvings(place_point(work));
@@ -217,9 +217,9 @@ static uint32_t find_point(struct tremolo_work *work)
 /* ------------------------------------------------------------- scores */
 
 /* <direction, phi>, row by row: the off-diagonal products of a row share one
- * factor. The response counts 3/2 times beside the constant, half beside itself.
- * Sums are unsigned so that an overflow, which a direction 14 standard
- * deviations long would take, is defined. */
+ * factor. The response's product with the constant counts 3/2 times, its square
+ * counts half. Sums are unsigned so that an overflow is defined; it would take a
+ * direction 14 standard deviations long. */
 static uint32_t score_direction(struct tremolo_work *work, uint32_t beside)
 {
     struct tremolo_generator *generator = &work->generator;

@@ -26,8 +26,8 @@ static inline int tremolo_bytes_differ(const uint8_t *a, const uint8_t *b, size_
     return differing;
 }
 
-/* Through a volatile pointer, so that the compiler may not drop the stores
- * although nobody reads them; in wide steps where the compiler has them. */
+/* Through a volatile pointer, so that the compiler may not drop the stores,
+ * which no later code reads; in wide steps where the compiler has them. */
 static inline void tremolo_bytes_wipe(void *object, size_t length)
 {
     volatile uint8_t *byte = (volatile uint8_t *)object;

@@ -4,8 +4,8 @@
  * platform's entropy, hedged, and wiped at the end.
  * A refill computes four blocks (RFC 8439 layout, nonce zero, counters 0..3)
  * under the current key; the first 32 bytes replace the key and the other
- * 224 are handed out in order and erased as they go. Whoever reads the memory
- * later learns nothing of what was handed out before. */
+ * 224 are handed out in order and erased as they go. An attacker who reads the
+ * memory later learns nothing about bytes handed out before. */
 #include "parts.h"
 
 enum {

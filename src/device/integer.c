@@ -45,8 +45,8 @@ TREMOLO_PART uint32_t tremolo_divide(uint64_t numerator, uint32_t divisor)
 
 #ifndef TREMOLO_WITHOUT_BALLOT
 
-/* The largest r with r * r <= square, for square < 2^31: what is tried is below 3 * 2^14,
- * or beside a root of 2^15, so that no difference leaves 32 bits. */
+/* The largest r with r * r <= square, for square < 2^31. A trial root is below 3 * 2^14, or it is
+ * 2^15 itself, so no difference leaves 32 bits. */
 TREMOLO_PART uint32_t tremolo_root(uint32_t square)
 {
     uint32_t root = 0;

@@ -1,7 +1,7 @@
-/* ledger.c -- what this device has spent, and the bytes it spent it on.
+/* ledger.c -- what this device has spent, and the reports it spent it on.
  *
- * One entry for each study, each kept in two slots A and B that hold a
- * struct tremolo_slot up to the end of its report.
+ * There is one entry for each study, and each entry is kept in two slots A and
+ * B that hold a struct tremolo_slot up to the end of its report.
  *
  * A commit writes the same image to A, then to B, and only then do bytes
  * leave. What a power cut or a damaged slot can leave behind, and what we do:
@@ -21,14 +21,12 @@
  * the ledger has too few.
  *
  * An entry's study makes one kind of release, so `spent` counts mu^2 in some
- * entries and epsilon in others; a bit beside the budget of epsilon says
- * which. A ledger made before there were ballots has zeros in both.
+ * entries and epsilon in others; the highest bit of `epsilon` says which.
  *
  * A secret follows the report and enters the next release's draws. Every
- * commit replaces it by bytes drawn for it: whoever reads the storage
- * later cannot redo an earlier draw. The checksum does not cover it, because
- * other bytes do no harm, and a ledger made before there were secrets is
- * sound: what stands in that place serves until its next commit. */
+ * commit replaces it by bytes drawn for that purpose, so that an attacker who
+ * reads the storage later cannot repeat an earlier draw. The checksum does not
+ * cover the secret: damaged bytes there are as good as any. */
 #include "parts.h"
 
 /* What a slot was found to hold; bits, so that two can be joined. */
@@ -46,7 +44,7 @@ static TREMOLO_APART uint32_t magic_of(const struct tremolo_work *work, unsigned
 }
 
 /* FNV-1a: every step is a bijection of the sum, so a single changed byte is
- * always noticed and any other accident but for one in 2^32. */
+ * always noticed. Of other accidents one in 2^32 goes unnoticed. */
 static TREMOLO_APART uint32_t check_of(const struct tremolo_slot *slot)
 {
     const uint8_t *byte = (const uint8_t *)&slot->magic;
@@ -95,8 +93,8 @@ static enum tremolo_status write_both(struct tremolo_work *work, unsigned number
     return status == TREMOLO_OK ? write_slot(work, number + 1) : status;
 }
 
-/* Leave the newest state of the entry whose slot A is given in work->slot and
- * in both slots, by the list above. */
+/* `number` is slot A of an entry. Leave the entry's newest state in work->slot
+ * and in both slots, by the list above. */
 static enum tremolo_status load_entry(struct tremolo_work *work, unsigned number)
 {
     const struct tremolo_slot *slot = &work->slot;
@@ -206,8 +204,8 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_stored(const struct tremolo_work
     return work->key == slot->key ? TREMOLO_OK : TREMOLO_ROUND_PASSED;
 }
 
-/* work->slot is the study's entry as tremolo_ledger_find() left it, but for
- * the new report in it: charge that and make both durable. */
+/* work->slot holds the study's entry as tremolo_ledger_find() left it, and the
+ * new report. Charge the entry and make both durable. */
 TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work, uint32_t charge,
                                                        size_t length)
 {
@@ -228,7 +226,7 @@ TREMOLO_PART enum tremolo_status tremolo_ledger_commit(struct tremolo_work *work
 /* Refuse when any slot shows that a device already spent here, or when the
  * first entry, which is written last, is there: the ledger is whole then.
  * Slot B of that entry is the very last; a cut during its first write leaves A
- * sound, so a damaged B beside an A that is not sound once was a ledger. */
+ * sound, so a damaged B with an A that is not sound was a whole ledger once. */
 static enum tremolo_status check_absent(struct tremolo_work *work)
 {
     unsigned number = 2 * work->platform->studies;

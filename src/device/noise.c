@@ -38,7 +38,7 @@ static TREMOLO_APART uint8_t digit_of(struct tremolo_generator *generator, struc
 
 /* Draw a fresh uniform and say whether it is below x. When it is and `lower`
  * is not NULL, *lower becomes that uniform (lower may be x itself): it shares
- * x's digits up to the one that told them apart. */
+ * x's digits up to the first that differs. */
 static int fresh_below(struct tremolo_generator *generator, struct lazy *x, struct lazy *lower)
 {
     unsigned place;

@@ -121,8 +121,8 @@ TREMOLO_APART TREMOLO_PART void tremolo_modulate(int32_t *value, const struct tr
 
 #endif
 
-/* ballot.c: check the study, what a ballot costs; draw the rank before the
- * sample is touched, then find the answer that has it. */
+/* ballot.c: check the study; what a ballot costs; draw the rank before the
+ * sample is touched, then find the answer at that rank. */
 #ifndef TREMOLO_WITHOUT_BALLOT
 TREMOLO_PART enum tremolo_status tremolo_ballot_check(const struct tremolo_study *study);
 TREMOLO_PART uint32_t tremolo_ballot_charge(const struct tremolo_study *study);

@@ -1,14 +1,13 @@
 /* report.c -- the bytes that leave the device, and reading them back.
  *
- * One CBOR array, one length for all reports of a study; docs/reference/wire-format.md has its bytes
- * and is normative. Version 1, which is still read, has two numbers in their shortest form: its
- * length told a small response from a large one. The decoder accepts nothing else. */
+ * A report is one CBOR array; docs/reference/wire-format.md has its bytes and is normative. All
+ * reports of a study have the same length, because a length that depends on the response would
+ * give it away: that is why numbers take three bytes where CBOR has shorter forms. The decoder
+ * accepts this one encoding and no other, so that a report cannot be changed without its id. */
 #include "parts.h"
 
 enum {
-    VERSION_SHORTEST = 1,
     VERSION = 2,
-    MAJOR_UINT = 0x00,
     HEAD_UINT_2 = 0x19,
     MAJOR_BYTES = 0x40,
     HEAD_ARRAY_6 = 0x86,
@@ -179,20 +178,31 @@ static const uint8_t *take(struct reader *in, size_t length)
     return bytes;
 }
 
-/* The value of a head of this major type, in its shortest form or else in
- * three bytes. Another type differs by 32 or more. */
-static TREMOLO_APART uint32_t take_head(struct reader *in, unsigned major, int shortest)
+/* Numbers have three bytes whatever their size. */
+static uint32_t take_number(struct reader *in)
+{
+    const uint8_t *item = take(in, 3);
+    if (item == NULL || *item != HEAD_UINT_2) {
+        in->at = NULL;
+        return 0;
+    }
+    return (uint32_t)item[1] << 8 | item[2];
+}
+
+/* The length of a byte string from its head, which must be the shortest. The head of another
+ * type differs by 32 or more. */
+static uint32_t take_length(struct reader *in)
 {
     const uint8_t *head = take(in, 1);
-    uint32_t value = head == NULL ? 32 : (uint32_t)*head - major;
-    if (shortest && value < 24) {
+    uint32_t value = head == NULL ? 32 : (uint32_t)*head - MAJOR_BYTES;
+    if (value < 24) {
         return value;
     }
     head = value - 24 <= 1 ? take(in, value - 23) : NULL;
-    if (head != NULL && value == 25 && (!shortest || head[0] != 0)) {
+    if (head != NULL && value == 25 && head[0] != 0) {
         return (uint32_t)head[0] << 8 | head[1];
     }
-    if (head != NULL && value == 24 && shortest && head[0] >= 24) {
+    if (head != NULL && value == 24 && head[0] >= 24) {
         return head[0];
     }
     in->at = NULL;
@@ -209,14 +219,14 @@ static const uint8_t *take_16_bytes(struct reader *in)
     return item + 1;
 }
 
-static void take_response(struct reader *in, int shortest, struct tremolo_report *report)
+static void take_response(struct reader *in, struct tremolo_report *report)
 {
     uint32_t place;
     if (in->at != NULL && in->at != in->end && *in->at == NULL_ITEM) {
         in->at++;
         return;
     }
-    place = take_head(in, MAJOR_UINT, shortest);
+    place = take_number(in);
     if (place > 2 * TREMOLO_RESPONSE_MAX) {
         in->at = NULL;
     }
@@ -229,22 +239,20 @@ static enum tremolo_status decode(struct tremolo_report *report, const uint8_t *
 {
     struct reader in;
     uint32_t packed;
-    int shortest;
     if (length < 2 || length > TREMOLO_MAX_REPORT_BYTES ||
         (bytes[0] & ~(unsigned)WITH_MAC(1)) != HEAD_ARRAY_6) {
         return TREMOLO_MALFORMED;
     }
-    if (bytes[1] - (unsigned)VERSION_SHORTEST > VERSION - VERSION_SHORTEST) {
+    if (bytes[1] != VERSION) {
         return TREMOLO_UNKNOWN_VERSION;
     }
-    shortest = bytes[1] == VERSION_SHORTEST;
     in.at = bytes + 2;
     in.end = bytes + length;
     report->study_tag = take_16_bytes(&in);
-    report->round = (uint16_t)take_head(&in, MAJOR_UINT, shortest);
+    report->round = (uint16_t)take_number(&in);
     report->id = take_16_bytes(&in);
-    take_response(&in, shortest, report);
-    packed = take_head(&in, MAJOR_BYTES, 1);
+    take_response(&in, report);
+    packed = take_length(&in);
     report->coordinate_bytes = (uint16_t)packed;
     report->coordinates = take(&in, packed);
     if (in.at == NULL) {

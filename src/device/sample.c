@@ -6,7 +6,7 @@
  *
  * Any two people. The clip multiplies by a ratio rounded down, with the norm
  * rounded up, and truncates toward zero: each coordinate is at most
- * |x_i| C / |x| in size, hence |clip(x)| <= C exactly. The shrink by 1 - alpha
+ * |x_i| C / |x| in size, so |clip(x)| <= C exactly. The shrink by 1 - alpha
  * truncates toward zero too. Two people differ by at most 2 (1 - alpha) C.
  *
  * Distance r. Rounding to nearest moves two neighbours apart by at most 1 a

@@ -1,4 +1,4 @@
-/* study.c -- are the study's numbers sound, and what does a release cost?
+/* study.c -- check a study's numbers, and derive what a release costs.
  *
  * The device believes no claim about privacy: it derives the sensitivity and
  * the charge from the integers it will itself use. */
@@ -191,7 +191,7 @@ static int product_is_off(const int16_t *a, const int16_t *b, unsigned count, in
 }
 
 /* Rounding an exact orthonormal set of 256 dimensions to 2^-14 stays within
- * 2^-10 in both products, hence the tolerance. */
+ * 2^-10 in both products; that is the tolerance. */
 static enum tremolo_status check_vectors(const struct tremolo_study *study,
                                          const struct tremolo_round *round)
 {

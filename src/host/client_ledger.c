@@ -73,6 +73,8 @@ enum tremolo_status client_open_ledger(struct tremolo_client *client,
 {
     char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
     uint32_t left = 0;
+    uint32_t budget = 0;
+    uint32_t epsilon = 0;
     enum tremolo_status status = copy_names(client, options);
     status = status == TREMOLO_OK ? open_file(client, false, why) : status;
     if (status == TREMOLO_LEDGER_MISSING && options->enrol) {
@@ -83,7 +85,17 @@ enum tremolo_status client_open_ledger(struct tremolo_client *client,
         return fails_because(client, status, why);
     }
     status = tremolo_device_budget(&client->work, &left, &client->platform);
-    return status == TREMOLO_OK ? status : client_fails_plainly(client, status);
+    if (status == TREMOLO_OK) {
+        status = tremolo_ledger_file_budget(client->ledger, &budget, &epsilon);
+    }
+    if (status != TREMOLO_OK) {
+        return client_fails_plainly(client, status);
+    }
+    return epsilon > 0 ? TREMOLO_OK
+                       : client_fails(client, TREMOLO_LEDGER_DAMAGED,
+                                      "%s: the ledger has no budget of epsilon, so this version "
+                                      "did not make it; nothing was charged",
+                                      client->state);
 }
 
 static enum tremolo_status enrol(struct tremolo_client *client)
@@ -191,11 +203,6 @@ enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *
     *left = capped < kept ? capped : kept;
     if (by_policy != NULL) {
         *by_policy = capped < kept;
-    }
-    if (kind == TREMOLO_RELEASE_BALLOT && whole[kind] == 0) {
-        return client_fails(client, TREMOLO_BUDGET_EXHAUSTED,
-                            "this ledger was made before there were ballots and has no budget for "
-                            "them; it goes on with the other studies");
     }
     return TREMOLO_OK;
 }

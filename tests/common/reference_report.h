@@ -1,6 +1,6 @@
 /* reference_report.h -- the report's bytes written a second time, plainly.
  *
- * docs/reference/wire-format.md allows one encoding of a report in each version. This
+ * docs/reference/wire-format.md allows one encoding of a report. This
  * writer makes it from the fields of a decoded report; whatever the decoder accepts must come
  * out of here as the same bytes. It shares no code with device/report.c. */
 #ifndef TREMOLO_TESTS_REFERENCE_REPORT_H
@@ -44,29 +44,25 @@ static inline void reference_string(struct reference_bytes *out, const uint8_t *
     reference_put(out, bytes, length);
 }
 
-/* Version 1 has its numbers in their shortest form, version 2 in three bytes. */
-static inline void reference_number(struct reference_bytes *out, unsigned version, unsigned value)
+/* Always three bytes. */
+static inline void reference_number(struct reference_bytes *out, unsigned value)
 {
-    if (version == 1) {
-        reference_head(out, 0, value);
-    } else {
-        uint8_t item[3] = {0x19, (uint8_t)(value / 256), (uint8_t)(value % 256)};
-        reference_put(out, item, 3);
-    }
+    uint8_t item[3] = {0x19, (uint8_t)(value / 256), (uint8_t)(value % 256)};
+    reference_put(out, item, 3);
 }
 
 static inline void reference_encode(struct reference_bytes *out,
-                                    const struct tremolo_report *report, unsigned version)
+                                    const struct tremolo_report *report)
 {
     static const uint8_t null_item[1] = {0xf6};
     out->length = 0;
     reference_head(out, 4, report->mac != NULL ? 7 : 6);
-    reference_head(out, 0, version);
+    reference_head(out, 0, 2);
     reference_string(out, report->study_tag, TREMOLO_STUDY_TAG_BYTES);
-    reference_number(out, version, report->round);
+    reference_number(out, report->round);
     reference_string(out, report->id, TREMOLO_REPORT_ID_BYTES);
     if (report->has_response) {
-        reference_number(out, version, (unsigned)(report->response + TREMOLO_RESPONSE_MAX));
+        reference_number(out, (unsigned)(report->response + TREMOLO_RESPONSE_MAX));
     } else {
         reference_put(out, null_item, 1);
     }

@@ -273,11 +273,10 @@ def long_number(value):
     return b"\x19" + value.to_bytes(2, "big")
 
 
-def encode(study, round_number, report_id, response, content, mac_key, version=2):
-    number = long_number if version == 2 else lambda value: cbor_head(0, value)
-    report = bytes([0x87 if mac_key else 0x86, version])
-    report += cbor_bytes(study["id"][:16]) + number(round_number) + cbor_bytes(report_id)
-    report += b"\xf6" if study["private"] else number(response + RESPONSE_MAX)
+def encode(study, round_number, report_id, response, content, mac_key):
+    report = bytes([0x87 if mac_key else 0x86, 2])
+    report += cbor_bytes(study["id"][:16]) + long_number(round_number) + cbor_bytes(report_id)
+    report += b"\xf6" if study["private"] else long_number(response + RESPONSE_MAX)
     report += cbor_bytes(content)
     if mac_key:
         report += cbor_bytes(siphash_2_4_128(mac_key, study["id"] + report))
@@ -306,7 +305,7 @@ def charge(study):
     return -floor(-cost)
 
 
-def release(study, vectors, round_number, features, response, generator, mac_key, version=2):
+def release(study, vectors, round_number, features, response, generator, mac_key):
     """The report's bytes, its coordinates on the wire grid and the next secret."""
     phases = [int.from_bytes(generator.bytes(4), "big") for _ in vectors]
     noises = [noise(generator, study["noise_log2"]) for _ in range(coordinates(study))]
@@ -318,7 +317,7 @@ def release(study, vectors, round_number, features, response, generator, mac_key
     wire = [to_wire(v + n, study) for v, n in zip(values, noises)]
     sent = scale(response, study["response_bounds"], RESPONSE_MAX)
     packed = pack(wire, study["wire_bits"])
-    return encode(study, round_number, report_id, sent, packed, mac_key, version), wire, secret
+    return encode(study, round_number, report_id, sent, packed, mac_key), wire, secret
 
 
 # ------------------------------------------------------------------ ballots

@@ -257,12 +257,12 @@ struct tremolo_work {
  * Each release is charged for its own study's neighbours; the total holds for
  * the smallest `distance` among the studies charged, so refuse, or replace, a
  * distance that is too small before calling tremolo_device_report. Call once,
- * when the device is enrolled. Takes entropy, for a secret that is kept beside the
+ * when the device is enrolled. Takes entropy, for a secret that is kept with the
  * charges and enters all later draws. Refuses when there is a ledger already
  * (LEDGER_EXISTS). A power cut during the call leaves either no ledger or a
- * whole one. A ledger made before there were ballots has no epsilon. Enrolling
- * again where every slot of the first entry is unreadable is possible, and is
- * the caller's decision; a platform with a counter refuses even that. */
+ * whole one. A device can enrol again where every slot of the first entry is
+ * unreadable: that is the caller's decision, and a platform with a counter
+ * refuses even that. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_device_enrol(struct tremolo_work *work,
                                                           const struct tremolo_platform *platform,
                                                           uint32_t budget, uint32_t epsilon);
@@ -341,8 +341,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_report_answer(unsigned *answer,
 
 /* What the answer says: the signed sum of its five directions, one integer of
  * -80..80 for each product of the point: row by row the upper triangle of
- * (h, x_1..x_d, y), and last, when the response is private, the entry beside
- * them. tremolo_ballot_entries() of them: (d+2)(d+3)/2 + 1, or (d+1)(d+2)/2.
+ * (h, x_1..x_d, y), and last, when the response is private, the entry that
+ * is no product. tremolo_ballot_entries() of them: (d+2)(d+3)/2 + 1, or (d+1)(d+2)/2.
  * The mean over devices, times c / sqrt 40, is that of the products (squares,
  * and sqrt 2 times the others) of a point of length 1; see docs/reference/numerics.md.
  * row[0..capacity) is zero on failure. */

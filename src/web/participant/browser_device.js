@@ -22,7 +22,6 @@ const WORDS = {
     NOT_TRUSTED: 'This server had another key when this browser last contributed. Nothing is asked.',
     LEDGER_LOST: 'This browser has contributed here before, and its record of what it has spent is gone. It cannot know what it may still give, so it gives nothing.',
     LEDGER_DAMAGED: 'This browser’s record of what it has spent is damaged. It cannot know what it may still give, so it gives nothing.',
-    LEDGER_WITHOUT_BALLOTS: 'This browser’s record of what it has spent was begun before there were studies of this kind, and has no room for them. Nothing is sent.',
     BUDGET_EXHAUSTED: 'This browser has spent its whole privacy budget. It will not contribute to any study of this server again.',
     LEDGER_FULL: `This browser has contributed to ${STUDIES} studies of this server, which is all it keeps room for.`,
     ROUND_PASSED: 'This browser has contributed to a later round of this study already.',

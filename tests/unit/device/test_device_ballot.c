@@ -347,9 +347,8 @@ static void test_a_charge_stays_with_its_budget(void **state)
     }
 }
 
-/* A ledger from before there were ballots has zeros where the budget of epsilon
- * is now: it goes on with samples, and has nothing for ballots. */
-static void test_an_old_ledger_goes_on(void **state)
+/* A device that enrols with no budget of epsilon makes noisy samples and no ballots. */
+static void test_no_budget_of_epsilon(void **state)
 {
     static struct both both;
     (void)state;
@@ -399,7 +398,7 @@ int main(void)
         cmocka_unit_test(test_a_draw_does_not_tell_early_from_late),
         cmocka_unit_test(test_both_budgets_side_by_side),
         cmocka_unit_test(test_a_charge_stays_with_its_budget),
-        cmocka_unit_test(test_an_old_ledger_goes_on),
+        cmocka_unit_test(test_no_budget_of_epsilon),
         cmocka_unit_test(test_one_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

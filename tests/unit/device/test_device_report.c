@@ -119,7 +119,6 @@ static void check_fields(const struct made *made)
 static void check_second_writer(const struct made *made)
 {
     struct tremolo_report report;
-    struct tremolo_report old;
     struct reference_bytes again;
     int16_t values[TREMOLO_MAX_COORDINATES];
     uint8_t packed[2 * TREMOLO_MAX_COORDINATES];
@@ -131,15 +130,9 @@ static void check_second_writer(const struct made *made)
     assert_int_equal(reference_pack(packed, values, n, made->study.wire_bits),
                      report.coordinate_bytes);
     report.coordinates = packed;
-    reference_encode(&again, &report, 2);
+    reference_encode(&again, &report);
     assert_int_equal(again.length, made->length);
     assert_memory_equal(again.at, made->bytes, made->length);
-    reference_encode(&again, &report, 1);
-    assert_true(again.length <= made->length);
-    assert_status(tremolo_report_decode(&old, again.at, again.length), TREMOLO_OK);
-    assert_true(old.round == report.round && old.response == report.response &&
-                old.has_response == report.has_response &&
-                old.coordinate_bytes == report.coordinate_bytes);
 }
 
 static void test_round_trip_over_many_grids(void **state)
@@ -198,8 +191,7 @@ static void check_changed(const struct made *made, const struct tremolo_report *
         assert_true(is_zero(&report, sizeof report));
         return;
     }
-    /* Where no number is below 256 both versions have the same bytes but for their own. */
-    assert_true(bytes[1] != made->bytes[1] || !same_content(&report, original));
+    assert_false(same_content(&report, original));
     if (original->mac != NULL) {
         assert_status(tremolo_report_verify(&report, bytes, &made->study, key), TREMOLO_BAD_MAC);
     }
@@ -324,7 +316,7 @@ static void test_other_encodings_are_refused(void **state)
         {AT_ARRAY, 1, "\x87", 1, TREMOLO_MALFORMED},
         {AT_ARRAY, 1, "\xd9\xd9\xf7\x86", 4, TREMOLO_MALFORMED},
         {AT_VERSION, 1, "\x00", 1, TREMOLO_UNKNOWN_VERSION},
-        {AT_VERSION, 1, "\x01", 1, TREMOLO_MALFORMED},
+        {AT_VERSION, 1, "\x01", 1, TREMOLO_UNKNOWN_VERSION},
         {AT_VERSION, 1, "\x03", 1, TREMOLO_UNKNOWN_VERSION},
         {AT_VERSION, 1, "\x18\x01", 2, TREMOLO_UNKNOWN_VERSION},
     };
@@ -342,7 +334,7 @@ static void test_other_encodings_are_refused(void **state)
 static void test_decode_arguments(void **state)
 {
     struct tremolo_report report;
-    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES + 1] = {0x86, 1};
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES + 1] = {0x86, 2};
     (void)state;
     assert_status(tremolo_report_decode(NULL, bytes, 10), TREMOLO_BAD_ARGUMENT);
     assert_status(tremolo_report_decode(&report, NULL, 10), TREMOLO_BAD_ARGUMENT);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "tremolo_ledger_file.h"
+
 static void test_no_ledger_without_enrolment(void **state)
 {
     struct world world;
@@ -45,6 +47,26 @@ static void meddle(struct world *world, const char *command)
     world->client = NULL;
     assert_int_equal(setenv("STATE", world->folder.state, 1), 0);
     assert_int_equal(system(command), 0);
+}
+
+/* A client always enrols with a budget of epsilon; a ledger without one is another program's. */
+static void test_a_ledger_without_epsilon_is_refused(void **state)
+{
+    static struct tremolo_work work;
+    struct world world;
+    struct tremolo_client_receipt receipt = {0};
+    struct tremolo_ledger_file *ledger = NULL;
+    (void)state;
+    begin(&world, NULL, NULL, NULL, NULL);
+    struct tremolo_ledger_file_options options = {.directory = world.folder.state, .create = true};
+    assert_status(tremolo_ledger_file_open(&ledger, NULL, &options), TREMOLO_OK);
+    assert_status(tremolo_device_enrol(&work, tremolo_ledger_file_platform(ledger), 1u << 30, 0),
+                  TREMOLO_OK);
+    tremolo_ledger_file_close(ledger);
+    assert_status(report(&world, &receipt), TREMOLO_LEDGER_DAMAGED);
+    assert_non_null(strstr(world.why, "no budget of epsilon"));
+    assert_int_equal(world.server.requests, 0);
+    end(&world);
 }
 
 /* Whoever may enrol does not get a second budget where a ledger cannot be made out. */
@@ -237,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_two_clients_exclude_each_other),
         cmocka_unit_test(test_damage_is_not_absence),
         cmocka_unit_test(test_refused_total_makes_no_ledger),
+        cmocka_unit_test(test_a_ledger_without_epsilon_is_refused),
         cmocka_unit_test(test_nothing_leaves_without_a_name),
         cmocka_unit_test(test_nothing_leaves_before_the_name_lasts),
         cmocka_unit_test(test_counter_catches_old_copies),
