@@ -46,8 +46,7 @@ static void print_remedy(const json_t *found)
     if (json_is_true(json_object_get(found, "lossy"))) {
         (void)puts("Acknowledged reports are missing, or may be. If there is no better copy, "
                    "`tremolo\nserve --accept-loss` goes on with what is there; studies in rounds "
-                   "end with the "
-                   "round they are in.");
+                   "end with the round they are in.");
     } else {
         (void)puts("No server starts on it. Restore a backup and start once with --accept-loss, or "
                    "copy what is\nsound with --rescue NEW.");
@@ -58,21 +57,12 @@ static void print_findings(const json_t *found)
 {
     size_t i;
     const json_t *words;
-    const json_t *log = json_object_get(found, "log");
     json_array_foreach(json_object_get(found, "findings"), i, words)
     {
         (void)printf("%s\n", json_string_value(words));
     }
-    if (member_integer(log, "passed_over") > 0 && !json_is_true(json_object_get(log, "lost"))) {
-        (void)printf("the write-ahead log ends with an incomplete transaction, %lld frames: an "
-                     "interrupted write,\nunless it was acknowledged\n",
-                     member_integer(log, "passed_over"));
-    }
     if (json_is_true(json_object_get(found, "copy"))) {
-        (void)puts("the directory is a copy: nobody knows what the original did afterwards");
-    }
-    if (member_integer(found, "format") < 2) {
-        (void)puts("the directory has no check values yet: a server makes them when it starts");
+        (void)puts("the directory is a copy; the original may have gone on since");
     }
 }
 

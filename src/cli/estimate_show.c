@@ -53,8 +53,12 @@ static int read_estimate(char **text, const char *command, const char *where,
     char words[TREMOLO_WORDS_BYTES];
     double level = wish->level > 0 ? wish->level : usual_level;
     enum tremolo_status status = tremolo_server_offline(text, where, wish->study, level, words);
-    return status == TREMOLO_OK ? CLI_DONE
-                                : cli_fail(cli_exit_of(status), command, "%s: %s", where, words);
+    const char *remedy = status == TREMOLO_STORE_IN_USE      ? "; or ask it: tremolo fit URL"
+                         : status == TREMOLO_STUDY_NOT_NAMED ? "; choose by --study"
+                                                             : "";
+    return status == TREMOLO_OK
+               ? CLI_DONE
+               : cli_fail(cli_exit_of(status), command, "%s: %s%s", where, words, remedy);
 }
 
 int estimate_find(const char *command, const char *where, const struct estimate_wish *wish)

@@ -135,6 +135,19 @@ static unsigned default_quota(const struct tremolo_server_options *options)
     return direct || options->source_header != NULL ? USUAL_QUOTA : 0;
 }
 
+/* What an operator can do about a start that was refused; "" where the server's sentence says it. */
+static const char *remedy(enum tremolo_status status)
+{
+    switch (status) {
+    case TREMOLO_STORE_BEHIND: return "; see tremolo check, and serve --accept-loss";
+    case TREMOLO_STORE_COPIED:
+        return ": start once with --moved if this is its newest state, or with --accept-loss if it "
+               "is a backup; the study then ends with that round";
+    case TREMOLO_TOKEN_FAILED: return "; --token-file names the token's file";
+    default: return "";
+    }
+}
+
 static int run(int argc, char **argv)
 {
     struct serve_arguments arguments = {.options = TREMOLO_SERVER_DEFAULTS};
@@ -159,8 +172,9 @@ static int run(int argc, char **argv)
                         arguments.options.address);
     }
     cli_hold_signals(&signals, true);
-    if (tremolo_server_start(&server, &arguments.options, words) != TREMOLO_OK) {
-        return cli_fail(CLI_FAILED, "serve", "%s", words);
+    enum tremolo_status status = tremolo_server_start(&server, &arguments.options, words);
+    if (status != TREMOLO_OK) {
+        return cli_fail(CLI_FAILED, "serve", "%s%s", words, remedy(status));
     }
     announce(server, &arguments.options);
     wait_for_end(server, &signals);

@@ -380,8 +380,11 @@ int study_move(const struct study_options *options)
         !take_place(&move.to_data, &move.to_store, options->to, &options->store)) {
         return cli_fail(CLI_USAGE, "study", "a place is sqlite:DIR or nats://HOST:PORT");
     }
-    if (tremolo_study_move(&reports, &move, words) != TREMOLO_OK) {
-        return cli_fail(CLI_FAILED, "study", "%s", words);
+    enum tremolo_status status = tremolo_study_move(&reports, &move, words);
+    if (status != TREMOLO_OK) {
+        return cli_fail(
+            CLI_FAILED, "study", "%s%s", words,
+            status == TREMOLO_STORE_COPIED ? "; serve a moved directory once with --moved" : "");
     }
     if (options->json) {
         return cli_print_json("study",

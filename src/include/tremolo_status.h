@@ -13,7 +13,8 @@
  *     50..59   the system beneath (entropy, storage, memory, network)
  *     60..69   the store of reports
  *     70..89   numerical
- *     90..109  refused for privacy */
+ *     90..109  refused for privacy
+ *     110..129 refused by a server to its operator */
 #ifndef TREMOLO_STATUS_H
 #define TREMOLO_STATUS_H
 
@@ -53,16 +54,26 @@ extern "C" {
     X(SERVER_REFUSED, 41, "the server refused the report")                                         \
     X(ROUND_CLOSED, 42, "the study takes no reports now")                                          \
     X(TOO_FEW, 43, "there are too few reports or rows to estimate from")                           \
+    X(NO_STORE, 44, "there is no server's data directory at this place")                           \
+    X(NO_SUCH_STUDY, 45, "there is no such study")                                                 \
+    X(STUDY_NOT_NAMED, 46, "there are several studies; name one of them")                          \
+    X(BAD_OPTIONS, 47, "these options do not go together")                                         \
     X(NO_ENTROPY, 50, "the entropy source failed or is stuck")                                     \
     X(STORAGE_FAILED, 51, "the ledger's storage could not be read or written")                     \
     X(NO_MEMORY, 52, "out of memory")                                                              \
     X(LEDGER_BUSY, 53, "another process is using this ledger")                                     \
     X(NETWORK_FAILED, 54, "the server could not be reached in time")                               \
     X(STOPPED, 55, "the work was stopped before its end")                                          \
+    X(FILE_FAILED, 56, "a file or directory could not be read or made")                            \
+    X(NOT_LISTENING, 57, "the address cannot be listened on")                                      \
+    X(TOKEN_FAILED, 58, "the operator's token cannot be read, or cannot be used")                  \
     X(STORE_FULL, 60, "there is no room left on the disk")                                         \
     X(STORE_FAILED, 61, "the store could not be read or written")                                  \
     X(NOT_SYNCED, 62, "the disk did not confirm a write")                                          \
     X(CHANGED, 63, "another process changed this first")                                           \
+    X(STORE_IN_USE, 64, "a running server uses the store")                                         \
+    X(STORE_BEHIND, 65, "the store lacks reports that were acknowledged")                          \
+    X(STORE_COPIED, 66, "the store is a copy, and a study in it has rounds to come")               \
     X(NOT_CONVERGED, 70, "the computation did not reach its stated accuracy")                      \
     X(SINGULAR, 71, "the matrix is singular to working precision")                                 \
     X(OVERFLOWED, 72, "the result does not fit the range of numbers")                              \
@@ -76,7 +87,15 @@ extern "C" {
     X(INVALID_CALIBRATION, 97, "this calibration rule does not hold for the request")              \
     X(UNREACHABLE, 98, "no amount of noise within range gives this guarantee")                     \
     X(NOT_TRUSTED, 99, "the server's key is not pinned, and nobody said to trust it")              \
-    X(POLICY_REFUSED, 100, "the study asks for more than this device's policy allows")
+    X(POLICY_REFUSED, 100, "the study asks for more than this device's policy allows")             \
+    X(STUDY_DONE, 110, "the study is done")                                                        \
+    X(STUDIES_FULL, 111, "the server has no room for another study")                               \
+    X(TAG_TAKEN, 112, "another study on this server has an id that begins with the same bytes")    \
+    X(ROUND_NOT_BEGUN, 113, "that round has not begun")                                            \
+    X(TOO_FEW_REPORTS, 114, "a round needs at least two reports before it can be closed")          \
+    X(SPAN_NOT_BEGUN, 115, "that span of time has not begun")                                      \
+    X(SPANS_FULL, 116, "no more spans of time can be discarded from this study")                   \
+    X(NOT_IN_CLUSTER, 117, "a clustered store cannot do this")
 
 enum tremolo_status {
 #define TREMOLO_STATUS_ENUM(name, number, sentence) TREMOLO_##name = (number),
@@ -102,17 +121,19 @@ enum tremolo_status_kind {
     TREMOLO_KIND_STORE,
     TREMOLO_KIND_NUMERICAL,
     TREMOLO_KIND_PRIVACY,
+    TREMOLO_KIND_OPERATOR,
 };
 
 static inline enum tremolo_status_kind tremolo_status_kind(enum tremolo_status status)
 {
-    return status < 10   ? TREMOLO_KIND_DONE
-           : status < 30 ? TREMOLO_KIND_CALLER
-           : status < 50 ? TREMOLO_KIND_INPUT
-           : status < 60 ? TREMOLO_KIND_SYSTEM
-           : status < 70 ? TREMOLO_KIND_STORE
-           : status < 90 ? TREMOLO_KIND_NUMERICAL
-                         : TREMOLO_KIND_PRIVACY;
+    return status < 10    ? TREMOLO_KIND_DONE
+           : status < 30  ? TREMOLO_KIND_CALLER
+           : status < 50  ? TREMOLO_KIND_INPUT
+           : status < 60  ? TREMOLO_KIND_SYSTEM
+           : status < 70  ? TREMOLO_KIND_STORE
+           : status < 90  ? TREMOLO_KIND_NUMERICAL
+           : status < 110 ? TREMOLO_KIND_PRIVACY
+                          : TREMOLO_KIND_OPERATOR;
 }
 
 /* The name without its prefix ("NO_ENTROPY"), or "UNKNOWN". Header-only, so

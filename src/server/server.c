@@ -51,11 +51,6 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     bool given = options->token_file != NULL;
     status = keys_token(server->token, sizeof server->token, given ? options->token_file : path,
                         !given, words);
-    if (status != TREMOLO_OK) {
-        size_t used = strlen(words); /* without a failure nobody has written there */
-        (void)snprintf(words + used, TREMOLO_WORDS_BYTES - used,
-                       "; --token-file names the token's file");
-    }
     return status;
 }
 
@@ -181,12 +176,12 @@ static enum tremolo_status check_options(const struct tremolo_server_options *op
                          "a data directory, an address and a time limit are needed");
     }
     if ((options->tls_cert == NULL) != (options->tls_key == NULL)) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT,
+        return words_say(words, TREMOLO_BAD_OPTIONS,
                          "certificate and key are given together or not at all");
     }
     if (options->quota > 0 && options->store.url != NULL && options->source_header == NULL) {
         return words_say(
-            words, TREMOLO_BAD_ARGUMENT,
+            words, TREMOLO_BAD_OPTIONS,
             "a gateway needs the header in which its balancer names a report's source");
     }
     if (sodium_init() < 0) {

@@ -101,11 +101,11 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     }
     int size = snprintf(path, sizeof path, "%s/%s", directory, name);
     if (size < 0 || (size_t)size >= sizeof path) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the name is too long", directory);
+        return words_say(words, TREMOLO_FILE_FAILED, "%s: the name is too long", directory);
     }
     bool missing = access(path, F_OK) != 0 && errno == ENOENT;
     if (missing && !create) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT,
+        return words_say(words, TREMOLO_FILE_FAILED,
                          "%s: this key is missing, and the studies here depend on it; restore it",
                          path);
     }
@@ -114,7 +114,7 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
         int made = make_file(path, fresh, length);
         sodium_memzero(fresh, sizeof fresh);
         if (made != 0) {
-            return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, strerror(errno));
+            return words_say(words, TREMOLO_FILE_FAILED, "%s: %s", path, strerror(errno));
         }
     }
     ssize_t got = keys_read(path, fresh, length + 1, &reason);
@@ -123,10 +123,10 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
     }
     sodium_memzero(fresh, sizeof fresh);
     if (got < 0) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, reason);
+        return words_say(words, TREMOLO_FILE_FAILED, "%s: %s", path, reason);
     }
     return got == (ssize_t)length ? TREMOLO_OK
-                                  : words_say(words, TREMOLO_BAD_ARGUMENT,
+                                  : words_say(words, TREMOLO_FILE_FAILED,
                                               "%s: the key in it has another length", path);
 }
 
@@ -148,25 +148,25 @@ enum tremolo_status keys_token(char *token, size_t capacity, const char *path, b
 {
     const char *reason = "";
     if (create && access(path, F_OK) != 0 && errno == ENOENT && make_token(path) != 0) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, strerror(errno));
+        return words_say(words, TREMOLO_TOKEN_FAILED, "%s: %s", path, strerror(errno));
     }
     ssize_t got = keys_read(path, token, capacity - 1, &reason);
     if (got < 0) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: %s", path, reason);
+        return words_say(words, TREMOLO_TOKEN_FAILED, "%s: %s", path, reason);
     }
     token[got] = '\0';
-    if (strcspn(token, "\r\n") == capacity - 1) { /* cut, it would match nobody's */
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the token is too long", path);
+    if (strcspn(token, "\r\n") == capacity - 1) { /* cut off, it would match no token */
+        return words_say(words, TREMOLO_TOKEN_FAILED, "%s: the token is too long", path);
     }
     token[strcspn(token, "\r\n")] = '\0';
     size_t length = strlen(token);
     for (size_t i = 0; i < length; i++) {
         if (token[i] <= ' ' || token[i] > '~') {
-            return words_say(words, TREMOLO_BAD_ARGUMENT, "%s: the token is not one printable word",
+            return words_say(words, TREMOLO_TOKEN_FAILED, "%s: the token is not one printable word",
                              path);
         }
     }
     return length >= TOKEN_SHORTEST ? TREMOLO_OK
-                                    : words_say(words, TREMOLO_BAD_ARGUMENT,
+                                    : words_say(words, TREMOLO_TOKEN_FAILED,
                                                 "%s: the token has fewer than 16 characters", path);
 }

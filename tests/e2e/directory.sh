@@ -21,7 +21,7 @@ start_server "$work/data"
 id=$(create_study "$work/study.json")
 refused "a second server" "a running server uses $work/data" \
     "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
-refused "reading beside a server" "a server uses this directory; ask it: tremolo fit URL" "$tremolo" fit "$work/data"
+refused "reading beside a server" "a running server uses $work/data; stop it first; or ask it: tremolo fit URL" "$tremolo" fit "$work/data"
 expect "the first goes on" "$(http_status "$url/v1/studies/$id")" 200
 stop_server
 
@@ -35,7 +35,7 @@ expect "a directory without a database is refused" $? 2
 expect_match "  and says why" "$work/err" 'empty: this is no server.s data directory: tremolo\.db: No such file'
 expect "  and stays as it was" "$(listed "$work/empty")" "$before"
 : >"$work/empty/tremolo.db"
-refused "an empty database" "tremolo.db is no server's: no such table" "$tremolo" fit "$work/empty"
+refused "an empty database" "tremolo.db is damaged, or was made before version 0.1.0: its format is 0" "$tremolo" fit "$work/empty"
 rm "$work/empty/tremolo.db"
 mkdir "$work/empty/tremolo.db"
 refused "a directory in place of the database" "$work/empty/tremolo.db: Is a directory" \

@@ -357,7 +357,7 @@ static void test_other_keys_are_refused(void **state)
     make_place(&place, true);
     struct tremolo_store_options store = {.url = place.node.url};
     assert_status(writer_start_gateway(&second, &store, signing_key, other, words),
-                  TREMOLO_BAD_ARGUMENT);
+                  TREMOLO_FILE_FAILED);
     assert_non_null(strstr(words, "device.secret"));
     remove_place(&place);
 }

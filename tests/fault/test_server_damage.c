@@ -1,17 +1,14 @@
 /* test_server_damage.c -- what a server must not start on, row by row and frame by frame, and what it
  * must notice while it runs.
  *
- * Rows are changed by SQL, as damage that SQLite itself cannot see. The write-ahead log is changed in the
- * shapes that only damage leaves, which must be said, and in those that a crash leaves, which must
- * not. */
+ * Rows are changed by SQL, as damage that SQLite itself cannot see. The write-ahead log is damaged, which
+ * the tip must find, and left as a crash leaves it, which must start. */
 #include "testing.h"
 
 #include <fcntl.h>
 
 #include "fault_vfs.h"
 #include "server_files.h"
-#include "store_audit.h"
-#include "store_tip.h"
 #include "tremolo_server.h"
 #include "study_internal.h"
 
@@ -113,7 +110,7 @@ static void test_changed_rows_are_found(void **state)
          " WHERE position = 1",
          "segment 1 does not have its check value"},
         {"UPDATE segment SET study = zeroblob(16), check_value = NULL WHERE position = 2",
-         "segment 2 belongs to no study"},
+         "segment 2 does not have its check value"},
         {"UPDATE segment SET position = 100 WHERE position = 3", "does not end where"},
         {"UPDATE segment SET position = 1 << 40"
          " WHERE position = (SELECT max(position) FROM segment)",
@@ -335,7 +332,7 @@ static void test_a_study_of_another_version(void **state)
     free(json);
     expect_read(id, TREMOLO_BAD_STUDY, 0);
     expect_named(words, id, &found);
-    expect_read(NULL, TREMOLO_BAD_ARGUMENT, 0);
+    expect_read(NULL, TREMOLO_STUDY_NOT_NAMED, 0);
     assert_status(served_new(&open, NULL, server_study_open, sizeof server_study_open - 1,
                              signing_key, secret),
                   TREMOLO_OK);
@@ -351,7 +348,7 @@ static void test_a_study_of_another_version(void **state)
     free(found.value);
 }
 
-/* ---------------------------------------------------------------- directories of before */
+/* ---------------------------------------------------------------- other formats */
 
 /* The checkpoint as a version wrote it that watched no tails: the log is folded anew, and they are
  * known. */
@@ -393,70 +390,37 @@ static void test_unwatched_sums_are_folded_anew(void **state)
     free(found.value);
 }
 
-static void make_old(void)
+/* A directory of a format before the first release is refused with a sentence that says so, and nothing in
+ * it changes. */
+static void test_another_format_is_refused(void **state)
 {
+    static const enum store_consent consents[] = {STORE_CAREFUL, STORE_ACCEPT_LOSS, STORE_MOVED};
+    struct writer *writer = start_writer(open_store());
+    struct store *store = NULL;
+    (void)state;
+    fill_directory(writer, OPEN_REPORTS);
+    writer_stop(writer);
     run_sql("DELETE FROM state WHERE kind = 'manifest';"
             "ALTER TABLE segment DROP COLUMN check_value;"
             "ALTER TABLE state DROP COLUMN check_value; PRAGMA user_version = 1;");
-    char path[128];
-    file_path(path, FILE_TIP);
-    assert_int_equal(unlink(path), 0);
-}
-
-static void test_an_old_directory_is_upgraded(void **state)
-{
-    uint8_t before[ANSWER_BYTES], after[ANSWER_BYTES];
-    struct writer *writer = start_writer(open_store());
-    struct store *store = NULL;
-    struct served_study *served = NULL;
-    (void)state;
-    fill_directory(writer, OPEN_REPORTS);
-    hash_answer(before, writer);
-    char *id = copy_of(studies_at(&writer->studies, 0)->id_text, TREMOLO_STUDY_ID_TEXT_BYTES);
-    writer_stop(writer);
-    make_old();
-    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_OK);
-    assert_status(served_load(&served, store, id, words), TREMOLO_OK);
-    served_free(served);
-    store->close(store);
-    free(id);
-    /* It has no tip: it may be a backup that was made before its rounds went on elsewhere. */
-    expect_refused(STORE_CAREFUL, "or an older version's, and study");
-    expect_refused(STORE_CAREFUL, "or an older version's, and study");
-    for (int i = 0; i < 2; i++) { /* with a word, and then without */
-        enum store_consent consent = i == 0 ? STORE_MOVED : STORE_CAREFUL;
-        assert_status(try_writer(&writer, consent, words), TREMOLO_OK);
-        hash_answer(after, writer);
-        assert_memory_equal(before, after, sizeof before);
-        writer_stop(writer);
+    files_load(images);
+    for (size_t i = 0; i < sizeof consents / sizeof consents[0]; i++) {
+        expect_refused(consents[i], "was made before version 0.1.0: its format is 1");
     }
-    /* Segments of before have no check value of their own; the sum covers them. */
-    run_sql("UPDATE segment SET study = (SELECT study FROM segment ORDER BY position DESC LIMIT 1)"
-            " WHERE position = 1");
-    expect_refused(STORE_CAREFUL, "segment 1, of study");
-    run_sql("UPDATE segment SET study = zeroblob(16) WHERE position = 1");
-    expect_refused(STORE_CAREFUL, "segment 1 belongs to no study");
-}
-
-/* What an upgrade gives a check value it vouches for. */
-static void test_an_old_directory_with_unknown_states(void **state)
-{
-    struct writer *writer = start_writer(open_store());
-    (void)state;
-    fill_directory(writer, OPEN_REPORTS);
-    writer_stop(writer);
-    make_old();
-    run_sql("UPDATE state SET kind = 'rounc' WHERE kind = 'round'");
-    for (int i = 0; i < 2; i++) { /* nothing was changed by the first */
-        expect_refused(STORE_MOVED, "is of no known kind");
-    }
-    run_sql("UPDATE state SET kind = 'round' WHERE kind = 'rounc'");
-    expect_started(STORE_MOVED, OPEN_REPORTS + 9);
+    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_MALFORMED);
+    assert_non_null(strstr(words, "was made before version 0.1.0: its format is 1"));
+    expect_checked(false);
+    struct file_image before = images[FILE_DATABASE];
+    images[FILE_DATABASE] = (struct file_image){0};
+    files_load(images);
+    assert_int_equal(images[FILE_DATABASE].length, before.length);
+    assert_memory_equal(images[FILE_DATABASE].bytes, before.bytes, before.length);
+    free(before.bytes);
 }
 
 /* ---------------------------------------------------------------- the tip */
 
-enum { TIP_BYTES = 48, OLD_TIP_BYTES = 40, TIP_BORN = 24, TIP_CHECK_BYTES = 16 };
+enum { TIP_BYTES = 48, TIP_INODE = 16, TIP_BORN = 24, TIP_CHECK_BYTES = 16 };
 
 static uint8_t tip_now[TIP_BYTES];
 
@@ -514,13 +478,12 @@ static void test_a_damaged_tip(void **state)
 }
 
 /* A tip that is whole, whatever it says of its place. */
-static void sign_tip(size_t length)
+static void sign_tip(void)
 {
-    size_t covered = length - TIP_CHECK_BYTES;
-    tip_now[7] = length == TIP_BYTES ? '2' : '1';
+    enum { COVERED = TIP_BYTES - TIP_CHECK_BYTES };
     assert_int_equal(
-        crypto_generichash(tip_now + covered, TIP_CHECK_BYTES, tip_now, covered, NULL, 0), 0);
-    save_tip(length);
+        crypto_generichash(tip_now + COVERED, TIP_CHECK_BYTES, tip_now, COVERED, NULL, 0), 0);
+    save_tip(TIP_BYTES);
 }
 
 /* A file made anew may get the inode number of one that was removed, and is another file. */
@@ -534,33 +497,26 @@ static void test_a_tip_with_a_used_inode(void **state)
     load_tip();
     if (memcmp(tip_now + TIP_BORN, unknown, sizeof unknown) != 0) { /* the file system knows */
         tip_now[TIP_BORN + 7] ^= 1;
-        sign_tip(TIP_BYTES);
+        sign_tip();
         expect_refused(STORE_CAREFUL, "the directory is a copy");
         tip_now[TIP_BORN + 7] ^= 1;
     }
-    sign_tip(TIP_BYTES);
+    tip_now[TIP_INODE + 7] ^= 1;
+    sign_tip();
+    expect_refused(STORE_CAREFUL, "the directory is a copy");
+    tip_now[TIP_INODE + 7] ^= 1;
+    sign_tip();
     expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
+    /* Where the file system did not tell the time, the inode decides. */
     load_tip();
-    sign_tip(OLD_TIP_BYTES); /* of a version that did not ask for the time */
+    memset(tip_now + TIP_BORN, 0, sizeof unknown);
+    sign_tip();
     expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
-    load_tip(); /* which is a new one */
-    expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
-}
-
-static void test_places_of_tips(void **state)
-{
-    static const struct {
-        struct tip_place written, now;
-        bool same;
-    } cases[] = {
-        {{12, 1000}, {12, 1000}, true},  {{12, 1000}, {12, 1001}, false},
-        {{12, 1000}, {13, 1000}, false}, {{12, 0}, {12, 1000}, true},
-        {{12, 1000}, {12, 0}, true},     {{12, 0}, {13, 0}, false},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(tip_place_is_same(&cases[i].written, &cases[i].now), cases[i].same);
-    }
+    /* Another format is damage. */
+    load_tip();
+    tip_now[7] = '1';
+    sign_tip();
+    expect_refused(STORE_CAREFUL, "tremolo.db-tip is damaged");
 }
 
 /* ---------------------------------------------------------------- the write-ahead log */
@@ -568,19 +524,12 @@ static void test_places_of_tips(void **state)
 /* A directory as a killed server leaves it; returns how many frames its log has. */
 static size_t leave_log(void)
 {
-    struct wal_findings found;
-    char path[128];
     struct writer *writer = start_writer(open_store());
     fill_directory(writer, OPEN_REPORTS);
     files_load(images);
     writer_stop(writer);
     files_save(images);
-    file_path(path, FILE_LOG);
-    assert_true(store_wal_look(&found, path));
-    assert_int_equal(found.frames, (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME);
-    assert_false(found.lost);
-    assert_int_equal(found.passed_over, 0);
-    return (size_t)found.frames;
+    return (images[FILE_LOG].length - WAL_HEAD) / WAL_FRAME;
 }
 
 static void put_back(void)
@@ -603,13 +552,13 @@ static void test_damage_in_the_middle_of_a_log(void **state)
         *byte ^= 0x10;
         put_back();
         expect_checked(false);
-        expect_refused(STORE_CAREFUL, "tremolo.db-wal is damaged: after frame ");
+        expect_refused(STORE_CAREFUL, "commits that were acknowledged");
         *byte ^= 0x10;
     }
     for (size_t i = 0; i < WAL_HEAD; i++) {
         images[FILE_LOG].bytes[i] ^= 0x04;
         put_back();
-        expect_refused(STORE_CAREFUL, "damaged");
+        expect_refused(STORE_CAREFUL, "commits that were acknowledged");
         images[FILE_LOG].bytes[i] ^= 0x04;
     }
     put_back();
@@ -697,28 +646,30 @@ static void test_a_torn_write_is_no_damage(void **state)
     expect_started(STORE_CAREFUL, OPEN_REPORTS + 9);
 }
 
-/* A log that began again has frames of its earlier generation behind those in use. */
+/* A log that began again has frames of its earlier generation behind those in use: nothing is missing. */
 static void test_an_earlier_generation_is_no_damage(void **state)
 {
     enum { COMMITS = 640, BYTES = 16384 };
     static const uint8_t study[STORE_STUDY_BYTES] = {1};
     static uint8_t bytes[BYTES];
-    struct wal_findings found;
+    struct store_segment segment = {0};
     struct store *store = open_store();
-    char path[128];
     uint64_t position;
     (void)state;
     for (int i = 0; i < COMMITS; i++) {
         assert_status(store->append(store, study, bytes, sizeof bytes, &position), TREMOLO_OK);
         assert_status(store->sync(store), TREMOLO_OK);
     }
-    file_path(path, FILE_LOG);
-    assert_true(store_wal_look(&found, path));
-    file_load(&images[FILE_LOG], FILE_LOG);
-    assert_true(found.frames > 0);
-    assert_true((found.frames + 1) * WAL_FRAME < images[FILE_LOG].length); /* there are others */
-    assert_false(found.lost);
-    assert_int_equal(found.passed_over, 0);
+    files_load(images);
+    store->close(store);
+    put_back();
+    store = open_store();
+    for (uint64_t at = 1; at <= COMMITS; at++) {
+        assert_status(store->read(store, at, &segment), TREMOLO_OK);
+        assert_int_equal(segment.position, at);
+    }
+    assert_status(store->read(store, COMMITS + 1, &segment), TREMOLO_OK);
+    assert_int_equal(segment.position, 0);
     store->close(store);
 }
 
@@ -864,12 +815,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rows_must_agree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_study_of_another_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwatched_sums_are_folded_anew, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_old_directory_is_upgraded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_old_directory_with_unknown_states, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_another_format_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_damaged_tip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_tip_with_a_used_inode, set_up, tear_down),
-        cmocka_unit_test(test_places_of_tips),
         cmocka_unit_test_setup_teardown(test_damage_in_the_middle_of_a_log, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_that_is_not_carried_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_log_that_lost_its_end, set_up, tear_down),

@@ -226,7 +226,8 @@ static const char *connect_reason(natsStatus status)
     switch (status) {
     case NATS_NO_SERVER: return "nobody answers there";
     case NATS_CONNECTION_AUTH_FAILED: return "the credentials are not accepted";
-    case NATS_SECURE_CONNECTION_REQUIRED: return "it asks for TLS: give --store-ca";
+    case NATS_SECURE_CONNECTION_REQUIRED:
+        return "it asks for TLS, which needs the certificate of its authority";
     case NATS_SECURE_CONNECTION_WANTED: return "it does not offer TLS";
     case NATS_SSL_ERROR: return "the certificates do not fit";
     case NATS_IO_ERROR: /* with TLS 1.3 a refusal comes after the handshake */

@@ -171,7 +171,7 @@ static enum tremolo_status try_list(struct bus *bus, const uint8_t *study)
         uint8_t *grown = realloc(list.bytes, list.length + STORE_STUDY_BYTES);
         if (grown == NULL || list.length / STORE_STUDY_BYTES >= CLUSTER_STUDIES_MAX) {
             free(grown != NULL ? grown : list.bytes);
-            return grown == NULL ? TREMOLO_NO_MEMORY : TREMOLO_BAD_ARGUMENT;
+            return grown == NULL ? TREMOLO_NO_MEMORY : TREMOLO_STUDIES_FULL;
         }
         list.bytes = grown;
         memcpy(grown + list.length, study, STORE_STUDY_BYTES);

@@ -107,7 +107,7 @@ static enum tremolo_status add_study(struct gateway *gateway, const uint8_t *tag
 {
     struct mirror *study = NULL;
     if (gateway->studies == CLUSTER_STUDIES_MAX) {
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_STUDIES_FULL;
     }
     enum tremolo_status status = mirror_open(&study, gateway->refresh_bus, tag,
                                              gateway->writer->signing_key, gateway->writer->secret);
@@ -251,10 +251,10 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
         }
         known = mirror_find(gateway->study, gateway->studies, served->id);
     }
-    /* Two studies may not share a tag: reports could not be told apart. */
+    /* Reports name their study by its tag, so two studies may not have the same. */
     if (status == TREMOLO_OK &&
         (known == NULL || memcmp(known->served->id, served->id, TREMOLO_STUDY_ID_BYTES) != 0)) {
-        status = TREMOLO_BAD_ARGUMENT;
+        status = TREMOLO_TAG_TAKEN;
     }
     served_free(served);
     job->served = known != NULL ? known->served : NULL;
@@ -270,7 +270,8 @@ static enum tremolo_status try_closing(struct gateway *gateway, struct closing *
     enum tremolo_status status = mirror_close_round(study, gateway->refresh_bus, closing->round);
     closing->begun = status == TREMOLO_OK;
     closing->round = closing->round < 0 ? (long)study->round : closing->round;
-    bool wait = status == TREMOLO_BAD_ARGUMENT && clock_ms() < closing->fold_until_ms;
+    bool early = status == TREMOLO_TOO_FEW_REPORTS || status == TREMOLO_ROUND_NOT_BEGUN;
+    bool wait = early && clock_ms() < closing->fold_until_ms;
     return wait ? TREMOLO_OK : status;
 }
 
@@ -489,7 +490,7 @@ static enum tremolo_status compare_keys(struct gateway *gateway, char words[TREM
         free(stored.bytes);
         if (!same) {
             status =
-                words_say(words, TREMOLO_BAD_ARGUMENT,
+                words_say(words, TREMOLO_FILE_FAILED,
                           "the keys are not those of the other gateways: copy signing.seed and "
                           "device.secret from one of them");
         }

@@ -450,16 +450,16 @@ enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus, l
         return TREMOLO_OK; /* asked again: it is closed */
     }
     if (mirror->phase == CLUSTER_DONE) {
-        return TREMOLO_ROUND_PASSED;
+        return TREMOLO_STUDY_DONE;
     }
     if (round > (long)mirror->round) {
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_ROUND_NOT_BEGUN;
     }
     if (mirror->phase == CLUSTER_CLOSING) {
         return TREMOLO_OK; /* under way */
     }
     if (tremolo_moments_count(mirror->served->sums.rounds[mirror->round].moments) < 2) {
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_TOO_FEW_REPORTS;
     }
     status = begin_closing(mirror, bus, &ours);
     return status == TREMOLO_OK && ours

@@ -79,8 +79,8 @@ TREMOLO_MUST_USE enum tremolo_status mirror_store_history(struct mirror *mirror,
 
 /* Begin to close `round`, or with -1 the newest: CLOSING by compare-and-set, then its
  * markers. OK, and nothing done, when `round` is closed already.
- * ROUND_PASSED when all is done, BAD_ARGUMENT with fewer than two reports,
- * and for a round that has not begun. */
+ * STUDY_DONE when all is done, TOO_FEW_REPORTS with fewer than two,
+ * ROUND_NOT_BEGUN for a later round. */
 TREMOLO_MUST_USE enum tremolo_status mirror_close_round(struct mirror *mirror, struct bus *bus,
                                                         long round);
 

@@ -135,7 +135,7 @@ static enum tremolo_status send_log(struct move *move)
         struct segment_record record;
         bool ours = status == TREMOLO_OK && segment.position != 0 &&
                     memcmp(segment.study, move->served->id, STORE_STUDY_BYTES) == 0;
-        uint32_t offset = ours ? segment_start(segment.bytes) : 0;
+        uint32_t offset = ours ? SEGMENT_HEAD_BYTES : 0;
         while (status == TREMOLO_OK && ours &&
                segment_next(&record, &offset, segment.bytes, segment.length)) {
             status = send_record(move, &record);
@@ -241,10 +241,9 @@ static enum tremolo_status move_in(struct move *move, const struct tremolo_move_
         (move->store->past != STORE_ITS_OWN ||
          move->served->sums.round_limit < move->served->terms->rounds)) {
         status =
-            words_say(move->words, TREMOLO_BAD_ARGUMENT,
-                      "the directory is a copy, an older version's or was restored, and the study "
-                      "has rounds to come, which may have been broadcast before; serve a moved "
-                      "directory once with --moved");
+            words_say(move->words, TREMOLO_STORE_COPIED,
+                      "the directory is a copy or was restored, and the study has rounds to come, "
+                      "which may have been broadcast before");
     }
     if (status == TREMOLO_OK && move->served->log.discard_count > 0) {
         status =
@@ -403,8 +402,8 @@ static enum tremolo_status refuse_double(struct move *move, const char *id)
     struct served_study *there = NULL;
     enum tremolo_status status = served_load(&there, move->store, id, why);
     served_free(there);
-    if (status == TREMOLO_BAD_ARGUMENT) {
-        return TREMOLO_OK; /* there is no such study */
+    if (status == TREMOLO_NO_SUCH_STUDY) {
+        return TREMOLO_OK;
     }
     return status == TREMOLO_OK ? words_say(move->words, TREMOLO_BAD_ARGUMENT,
                                             "the study is in that directory already")

@@ -101,7 +101,7 @@ static bool look(struct mirror *study, struct bus *bus, uint64_t *last)
 static enum tremolo_status make_filler(struct segment *filler, const struct kept_message *kept)
 {
     struct segment_record record;
-    uint32_t offset = segment_start(kept->bytes);
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     if (!segment_next(&record, &offset, kept->bytes, kept->length)) {
         return TREMOLO_MALFORMED;
     }

@@ -185,7 +185,7 @@ static const uint8_t end_mark[] = SHARD_END_MARK;
 static size_t count_records(const uint8_t *bytes, size_t length)
 {
     struct segment_record record;
-    uint32_t offset = segment_start(bytes);
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     size_t count = 0;
     while (segment_next(&record, &offset, bytes, length)) {
         count++;
@@ -239,7 +239,7 @@ static enum tremolo_status decide_all(struct shard *shard, uint64_t counts[SHARD
                                       unsigned round, const uint8_t *bytes, size_t length)
 {
     struct block block;
-    uint32_t offset = segment_start(bytes);
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     enum tremolo_status status = TREMOLO_OK;
     do {
         size_t first = (size_t)counts[SHARD_COUNTED];

@@ -321,7 +321,8 @@ static void advance_rounds(struct tremolo_worker *worker)
         }
         worker->advanced_ms[i] = clock_ms();
         enum tremolo_status status = mirror_advance(study, worker->bus, (int64_t)time(NULL));
-        if (status != TREMOLO_OK && status != TREMOLO_BAD_ARGUMENT) {
+        if (status != TREMOLO_OK && status != TREMOLO_TOO_FEW_REPORTS &&
+            status != TREMOLO_ROUND_NOT_BEGUN) {
             log_event(&worker->log, "error", "round", "{s:s, s:s, s:s}", "study", study->tag,
                       "status", tremolo_status_name(status), "words",
                       worker->bus->explain(worker->bus));

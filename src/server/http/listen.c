@@ -53,7 +53,7 @@ enum tremolo_status listen_open(int *listener, uint16_t *port, const char *addre
     int on = 1;
     socklen_t length = parse_address(&where, address, *port);
     if (length == 0) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT, "'%s' is not a numeric address", address);
+        return words_say(words, TREMOLO_NOT_LISTENING, "'%s' is not a numeric address", address);
     }
     int made = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool six = where.ss_family == AF_INET6;
@@ -65,7 +65,7 @@ enum tremolo_status listen_open(int *listener, uint16_t *port, const char *addre
         if (made >= 0) {
             (void)close(made);
         }
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_NOT_LISTENING;
     }
     *listener = made;
     *port = port_of(made);

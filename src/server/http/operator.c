@@ -25,25 +25,26 @@ void operator_create(struct request *request)
     request_wait(request);
 }
 
-/* What a job that failed is answered with; BAD_ARGUMENT has another meaning for each. */
-static bool refuse_failed(struct request *request, const char *bad_argument)
+/* Answer a job that failed with its status's own sentence. */
+static bool refuse_failed(struct request *request)
 {
     enum tremolo_status status = request->job.status;
-    enum tremolo_status_kind kind = tremolo_status_kind(status);
-    if (status == TREMOLO_BAD_ARGUMENT) {
-        request_problem(request, 409, bad_argument);
-    } else if (status == TREMOLO_ROUND_PASSED) {
-        request_problem(request, 410, "the study is done");
-    } else if (status != TREMOLO_OK) {
-        bool ours = kind == TREMOLO_KIND_SYSTEM || kind == TREMOLO_KIND_STORE;
-        request_problem(request, ours ? 503 : 422, tremolo_status_sentence(status));
+    unsigned answer = 500; /* what is left is our bug */
+    switch (tremolo_status_kind(status)) {
+    case TREMOLO_KIND_DONE: return false;
+    case TREMOLO_KIND_INPUT: answer = 422; break;
+    case TREMOLO_KIND_SYSTEM:
+    case TREMOLO_KIND_STORE: answer = 503; break;
+    case TREMOLO_KIND_OPERATOR: answer = status == TREMOLO_STUDY_DONE ? 410 : 409; break;
+    default: break;
     }
-    return status != TREMOLO_OK;
+    request_problem(request, answer, tremolo_status_sentence(status));
+    return true;
 }
 
 void operator_create_finish(struct request *request)
 {
-    if (refuse_failed(request, "the server has no room for this study")) {
+    if (refuse_failed(request)) {
         return;
     }
     log_event(&request->server->log, "info", "study", "{s:s}", "study",
@@ -70,7 +71,7 @@ static bool read_round(struct request *request)
     bool begun = number < request->served->sums.opened || request->served->mirror != NULL;
     (void)pthread_mutex_unlock(&request->served->sums.lock);
     if (!begun) {
-        request_problem(request, 409, "that round has not begun");
+        request_problem(request, 409, tremolo_status_sentence(TREMOLO_ROUND_NOT_BEGUN));
         return false;
     }
     request->job.close.named = true;
@@ -90,9 +91,7 @@ void operator_close(struct request *request)
 
 void operator_close_finish(struct request *request)
 {
-    if (refuse_failed(
-            request,
-            "a round must have begun and needs at least two reports before it can be closed")) {
+    if (refuse_failed(request)) {
         return;
     }
     log_event(&request->server->log, "info", "round closed", "{s:s}", "study",
@@ -106,7 +105,7 @@ void operator_discard(struct request *request)
     const char *from = request_query(request, "from");
     const char *to = request_query(request, "to");
     if (request->served->mirror != NULL) {
-        request_problem(request, 409, "a clustered store keeps no times of arrival");
+        request_problem(request, 409, tremolo_status_sentence(TREMOLO_NOT_IN_CLUSTER));
         return;
     }
     if (from == NULL || to == NULL || !tremolo_study_date_read(&request->job.discard.from, from) ||
@@ -124,7 +123,7 @@ void operator_discard(struct request *request)
 void operator_discard_finish(struct request *request)
 {
     struct served_study *served = request->served;
-    if (refuse_failed(request, "that span has not begun, or too many were discarded before")) {
+    if (refuse_failed(request)) {
         return;
     }
     (void)pthread_mutex_lock(&served->sums.lock);

@@ -99,7 +99,7 @@ enum tremolo_status tls_reload(struct tls *tls, char words[TREMOLO_WORDS_BYTES])
     if (reason != NULL) {
         (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s: %s", file, reason);
         free_pair(pair);
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_FILE_FAILED;
     }
     (void)pthread_mutex_lock(&current_lock);
     current = pair;

@@ -214,10 +214,10 @@ static enum tremolo_status create_study(struct embedded *embedded, struct job *j
         served_free(served);
         return TREMOLO_OK;
     }
-    /* Two studies may not share a tag: reports could not be told apart. */
-    status = embedded->writer->studies.count == STUDIES_MAX || known != NULL
-                 ? TREMOLO_BAD_ARGUMENT
-                 : store_new_study(embedded, served);
+    /* Reports name their study by its tag, so two studies may not have the same. */
+    status = known != NULL                                    ? TREMOLO_TAG_TAKEN
+             : embedded->writer->studies.count == STUDIES_MAX ? TREMOLO_STUDIES_FULL
+                                                              : store_new_study(embedded, served);
     if (status != TREMOLO_OK) {
         served_free(served);
         return status;
@@ -278,10 +278,10 @@ static enum tremolo_status close_round(struct embedded *embedded, const struct j
         return TREMOLO_OK; /* asked again: it is closed */
     }
     if (served_is_done(served)) {
-        return TREMOLO_ROUND_PASSED;
+        return TREMOLO_STUDY_DONE;
     }
     if (tremolo_moments_count(served->sums.rounds[newest].moments) < 2) {
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_TOO_FEW_REPORTS;
     }
     return close_newest(embedded, served);
 }
@@ -434,7 +434,7 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
     struct writer *writer = start->writer;
     struct served_study *served = NULL;
     if (writer->studies.count == STUDIES_MAX) {
-        return words_say(start->words, TREMOLO_BAD_ARGUMENT, "there are more than %d studies",
+        return words_say(start->words, TREMOLO_STUDIES_FULL, "there are more than %d studies",
                          STUDIES_MAX);
     }
     enum tremolo_status status = served_from_row(&served, key, key_length, value, length,
@@ -459,12 +459,10 @@ static enum tremolo_status settle_rounds(struct embedded *embedded, char words[T
             continue;
         }
         if (store->past == STORE_COPIED) {
-            return words_say(words, TREMOLO_STORE_FAILED,
-                             "the directory is a copy, or an older version's, and study %s has "
-                             "rounds to come: start once with --moved if this is its newest state, "
-                             "or with --accept-loss if it is a backup; the study then ends with "
-                             "round %u",
-                             served->id_text, served->sums.opened - 1);
+            return words_say(
+                words, TREMOLO_STORE_COPIED,
+                "the directory is a copy, and study %s has rounds to come after round %u",
+                served->id_text, served->sums.opened - 1);
         }
         status = served_put_final(store, served, served->sums.opened - 1);
         served->sums.round_limit = served->sums.opened;

@@ -6,6 +6,7 @@
  * A check looks at the store row by row; then, if nothing was found there, all studies are
  * recovered together as a server would. What can be saved are the segments that are sound by
  * themselves: their reports are whole, whatever happened to the sums, which are made from them. */
+#include <errno.h>
 #include <jansson.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -16,7 +17,6 @@
 #include "estimate.h"
 #include "log.h"
 #include "served_study.h"
-#include "store_audit.h"
 #include "tremolo_server.h"
 
 enum { NAMED_MAX = 2 };
@@ -60,14 +60,14 @@ static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOL
         return words_say(words, TREMOLO_BAD_STUDY, "%s", wanted->refused);
     }
     if (wanted->served == NULL) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT,
+        return words_say(words, TREMOLO_NO_SUCH_STUDY,
                          wanted->studies == 0 ? "no study was published on this server yet"
                                               : "there is no such study in this directory");
     }
     if (wanted->id == NULL && wanted->studies > 1) {
-        return words_say(words, TREMOLO_BAD_ARGUMENT,
-                         "there are %zu studies in this directory; choose by --study: %s",
-                         wanted->studies, wanted->ids);
+        return words_say(words, TREMOLO_STUDY_NOT_NAMED,
+                         "there are %zu studies in this directory: %s", wanted->studies,
+                         wanted->ids);
     }
     return TREMOLO_OK;
 }
@@ -110,10 +110,6 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
         return TREMOLO_NO_ENTROPY;
     }
     enum tremolo_status status = store_read_sqlite(&store, data, words);
-    if (status != TREMOLO_OK && strncmp(words, STORE_IN_USE, strlen(STORE_IN_USE)) == 0) {
-        (void)snprintf(words, TREMOLO_WORDS_BYTES,
-                       "a server uses this directory; ask it: tremolo fit URL");
-    }
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -177,7 +173,7 @@ static bool count_records(struct check *check, const struct store_segment *segme
     if (segment_check(segment->bytes, segment->length) != TREMOLO_OK) {
         return false;
     }
-    uint32_t offset = segment_start(segment->bytes);
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     while (segment_next(&record, &offset, segment->bytes, segment->length)) {
         records++;
     }
@@ -274,12 +270,9 @@ static enum tremolo_status save(struct check *check, struct store *store, uint64
     enum tremolo_status status =
         rescue == NULL ? TREMOLO_NO_MEMORY
         : mkdir(directory, 0700) != 0
-            ? TREMOLO_BAD_ARGUMENT
+            ? words_say(words, TREMOLO_FILE_FAILED, "%s cannot be made: %s", directory,
+                        errno == EEXIST ? "it is there already" : strerror(errno))
             : store_open_sqlite(&rescue->to, directory, STORE_CAREFUL, words);
-    if (status == TREMOLO_BAD_ARGUMENT) {
-        (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s cannot be made, or is there already",
-                       directory);
-    }
     if (status == TREMOLO_OK) {
         rescue->from = store;
         rescue->check = check;
@@ -361,19 +354,15 @@ static json_t *studies_json(const struct check *check)
 
 static json_t *document(struct check *check, const struct store_audit *audit, const char *data)
 {
-    bool lossy = audit->log.lost || audit->tip_damaged || audit->acknowledged > audit->commits;
-    json_t *log = json_pack("{s:I, s:I, s:I, s:b}", "frames", (json_int_t)audit->log.frames,
-                            "passed_over", (json_int_t)audit->log.passed_over, "transactions",
-                            (json_int_t)audit->log.transactions, "lost", audit->log.lost);
+    bool lossy = audit->tip_damaged || audit->acknowledged > audit->commits;
     json_t *saved = json_pack("{s:I, s:I, s:I}", "segments", (json_int_t)check->sound, "of",
                               (json_int_t)check->segments, "reports", (json_int_t)check->reports);
     json_t *findings = check->findings;
     check->findings = NULL;
-    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "directory", data,
-                     "sound", check->found == 0, "lossy", lossy, "format", audit->format, "commits",
-                     (json_int_t)audit->commits, "acknowledged", (json_int_t)audit->acknowledged,
-                     "copy", audit->is_copy, "log", log, "findings", findings, "saved", saved,
-                     "studies", studies_json(check));
+    return json_pack("{s:s, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o}", "directory", data, "sound",
+                     check->found == 0, "lossy", lossy, "commits", (json_int_t)audit->commits,
+                     "acknowledged", (json_int_t)audit->acknowledged, "copy", audit->is_copy,
+                     "findings", findings, "saved", saved, "studies", studies_json(check));
 }
 
 enum tremolo_status tremolo_server_check(char **json, const char *data, const char *rescued,

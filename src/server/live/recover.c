@@ -430,7 +430,7 @@ static enum tremolo_status recover_segment(struct recovery *recovery, struct ser
     struct segment_record record;
     uint32_t records = 0;
     enum tremolo_status status = segment_check(segment->bytes, segment->length);
-    uint32_t offset = status == TREMOLO_OK ? segment_start(segment->bytes) : 0;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     int64_t arrived = status == TREMOLO_OK ? segment_arrived(segment->bytes) : 0;
     served->log.time = served_arrival_time(served, arrived);
     while (status == TREMOLO_OK &&
@@ -528,7 +528,7 @@ static enum tremolo_status fold_segment(struct served_round *round, struct serve
     if (status != TREMOLO_OK) {
         return status;
     }
-    uint32_t offset = segment_start(segment->bytes);
+    uint32_t offset = SEGMENT_HEAD_BYTES;
     int64_t arrived = segment_arrived(segment->bytes);
     while (status == TREMOLO_OK &&
            segment_next(&record, &offset, segment->bytes, segment->length)) {
@@ -627,10 +627,16 @@ enum tremolo_status served_discard(struct served_study *served, struct store *st
     struct served_round left = {0};
     *reports = 0;
     if (served_is_done(served)) {
-        return TREMOLO_ROUND_PASSED;
+        return TREMOLO_STUDY_DONE;
     }
-    if (from < 0 || from >= discard.to || served->log.discard_count == SERVED_DISCARDS_MAX) {
+    if (from < 0 || from >= to) {
         return TREMOLO_BAD_ARGUMENT;
+    }
+    if (from >= present) {
+        return TREMOLO_SPAN_NOT_BEGUN;
+    }
+    if (served->log.discard_count == SERVED_DISCARDS_MAX) {
+        return TREMOLO_SPANS_FULL;
     }
     enum tremolo_status status = next_discard(served) != NULL
                                      ? fold_anew(&left, &discard, served, store)

@@ -228,7 +228,7 @@ enum tremolo_status rounds_finish(double *last, double *average, struct served_s
     struct tremolo_iterate_options options = options_of(served);
     struct replay replay = {served, NULL, NULL, false};
     if (!served_is_done(served)) {
-        return TREMOLO_BAD_ARGUMENT;
+        return TREMOLO_BAD_ARGUMENT; /* the caller's bug */
     }
     return tremolo_iterate(last, average, NULL, served->study->dimension, &options, replay_round,
                            &replay);

@@ -215,8 +215,8 @@ TREMOLO_MUST_USE enum tremolo_status served_load(struct served_study **served, s
                                                  char words[TREMOLO_WORDS_BYTES]);
 
 /* The sums of the newest round without the reports that came in [from, to), as far as that is past,
- * durable: *reports of them no longer count. Their ids stay known. BAD_ARGUMENT: no span that has begun, or
- * too many of them; ROUND_PASSED: the study is done. The caller holds the writer's write_lock, and after a
+ * durable: *reports of them no longer count. Their ids stay known. SPAN_NOT_BEGUN, SPANS_FULL or STUDY_DONE
+ * when nothing can be discarded. The caller holds the writer's write_lock, and after a
  * failure discards what is staged. */
 TREMOLO_MUST_USE enum tremolo_status served_discard(struct served_study *served,
                                                     struct store *store, int64_t from, int64_t to,

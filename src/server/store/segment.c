@@ -7,9 +7,6 @@
 
 #include "store.h"
 
-/* Segments of before had no time. */
-enum { HEAD_BYTES_1 = 8 };
-static const uint8_t magic_1[4] = {'T', 'S', 'G', '1'};
 static const uint8_t magic[4] = {'T', 'S', 'G', '2'};
 
 static void put_le(uint8_t *bytes, uint64_t value, unsigned count)
@@ -95,9 +92,8 @@ void segment_free(struct segment *segment)
 enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
 {
     uint8_t check[SEGMENT_CHECK_BYTES];
-    if (length < HEAD_BYTES_1 + SEGMENT_CHECK_BYTES ||
-        (memcmp(bytes, magic, sizeof magic) != 0 && memcmp(bytes, magic_1, sizeof magic_1) != 0) ||
-        length < segment_start(bytes) + SEGMENT_CHECK_BYTES) {
+    if (length < SEGMENT_HEAD_BYTES + SEGMENT_CHECK_BYTES ||
+        memcmp(bytes, magic, sizeof magic) != 0) {
         return TREMOLO_MALFORMED;
     }
     (void)crypto_generichash(check, sizeof check, bytes, length - sizeof check, NULL, 0);
@@ -110,15 +106,10 @@ uint32_t segment_count(const uint8_t *bytes)
     return bytes[4] | (uint32_t)bytes[5] << 8 | (uint32_t)bytes[6] << 16 | (uint32_t)bytes[7] << 24;
 }
 
-uint32_t segment_start(const uint8_t *bytes)
-{
-    return memcmp(bytes, magic_1, sizeof magic_1) == 0 ? HEAD_BYTES_1 : SEGMENT_HEAD_BYTES;
-}
-
 int64_t segment_arrived(const uint8_t *bytes)
 {
     uint64_t time = 0;
-    for (unsigned i = 0; i < 8 && segment_start(bytes) == SEGMENT_HEAD_BYTES; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         time |= (uint64_t)bytes[8 + i] << (8 * i);
     }
     return (int64_t)time;

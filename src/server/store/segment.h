@@ -51,11 +51,10 @@ TREMOLO_MUST_USE enum tremolo_status segment_check(const uint8_t *bytes, size_t 
 /* How many records the head of a checked segment says. */
 uint32_t segment_count(const uint8_t *bytes);
 
-/* Of a checked segment: where its records start, and when they came; 0: before times were kept. */
-uint32_t segment_start(const uint8_t *bytes);
+/* When the records of a checked segment came; 0: unknown. */
 int64_t segment_arrived(const uint8_t *bytes);
 
-/* The record at *offset (begin with segment_start()); moves *offset past it.
+/* The record at *offset (begin with SEGMENT_HEAD_BYTES); moves *offset past it.
  * False at the end of the records, or when the record does not fit. */
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
                   size_t length);

@@ -8,10 +8,9 @@
  *     status = store->append(store, tag, bytes, length, &position);
  *     status = store->sync(store);      now, and only now, may we answer
  *
- * The interface is this narrow so that a clustered log can stand behind it.
- * One thread uses a store at a time. After any failure of append, put or
- * sync the caller calls discard, which forgets what was staged. The first sync, with or without
- * something staged, also says that the caller goes on with what it found: before it a store
+ * One thread uses a store at a time; a server does so under its writer's write_lock. After any failure of
+ * append, put or sync the caller calls discard, which drops what was staged. The first sync, with or
+ * without something staged, also says that the caller goes on with what it found: before it a store
  * changes nothing on the disk. */
 #ifndef SERVER_STORE_H
 #define SERVER_STORE_H
@@ -45,12 +44,11 @@ typedef enum tremolo_status (*store_state_fn)(void *context, const uint8_t *key,
  * elsewhere after this content was copied may not be opened again with other vectors. */
 enum store_past {
     STORE_ITS_OWN, /* all that was written here */
-    STORE_COPIED,  /* for all we know a copy: nobody knows what the original did afterwards */
+    STORE_COPIED,  /* it looks like a copy, and the original may have gone on */
     STORE_BEHIND,  /* the caller said that it lacks what was acknowledged */
 };
 
-/* All kinds of states, up to a NULL: put takes no other, and a store with another is refused. */
-extern const char *const store_kinds[];
+/* put takes only the kinds of states that are known, and a store with another is refused. */
 bool store_kind_is_known(const char *kind);
 
 struct store {
@@ -61,9 +59,9 @@ struct store {
     /* Stage a state, replacing the value under that key. */
     enum tremolo_status (*put)(struct store *store, const char *kind, const uint8_t *key,
                                size_t key_length, const uint8_t *value, size_t length);
-    /* STORE_FULL and STORE_FAILED leave nothing of what was staged; NOT_SYNCED
-     * means the disk did not confirm: nobody can tell what it holds, and
-     * every later call answers NOT_SYNCED until the store is opened anew. */
+    /* STORE_FULL and STORE_FAILED leave nothing of what was staged. NOT_SYNCED means that the disk did not
+     * confirm, so its content is unknown: every later call answers NOT_SYNCED until the store is
+     * opened again. */
     enum tremolo_status (*sync)(struct store *store);
     void (*discard)(struct store *store);
     /* The first segment at `from` or later, whatever its study. Its bytes live until
@@ -71,8 +69,7 @@ struct store {
     enum tremolo_status (*read)(struct store *store, uint64_t from, struct store_segment *segment);
     enum tremolo_status (*each)(struct store *store, const char *kind, store_state_fn visit,
                                 void *context);
-    /* STORE_FAILED once what is written would no longer be found under the store's name. NULL: there
-     * is no such name. */
+    /* STORE_FAILED once what is written would no longer be found under the store's name. */
     enum tremolo_status (*present)(struct store *store);
     /* Why the last call failed, in words. Never NULL. */
     const char *(*explain)(const struct store *store);
@@ -87,17 +84,39 @@ enum store_consent {
     STORE_MOVED = 2,       /* it is a copy, and the newest there is */
 };
 
-/* Open or create the SQLite store in directory `path`; one of before there were check values is
- * upgraded. STORE_FAILED when another process has it open or acknowledged reports are missing,
- * MALFORMED when it is damaged; `words` (may be NULL) gets the reason of any failure. */
-#define STORE_IN_USE "a running server uses" /* how the words begin when it is locked */
+/* Open or create the SQLite store in directory `path`. STORE_IN_USE when another process has it open,
+ * STORE_BEHIND when acknowledged reports are missing, MALFORMED when it is damaged or of another
+ * format; `words` (may be NULL) gets the reason of any failure. */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                                        enum store_consent consent,
                                                        char words[TREMOLO_WORDS_BYTES]);
 
 /* The same store for reading: nothing is created or changed, and append and put fail.
- * BAD_ARGUMENT when the directory has no database. */
+ * NO_STORE when the directory has no database. */
 TREMOLO_MUST_USE enum tremolo_status store_read_sqlite(struct store **store, const char *path,
                                                        char words[TREMOLO_WORDS_BYTES]);
+
+/* Everything that is wrong with a store, not only the first thing.
+ *
+ * Opening a store ends at the first finding, which is right for a server and little help to an operator who
+ * must decide what to do. An audit makes the same checks one by one, changes nothing, and leaves a
+ * store whose segments can be read one after the other: each read says by itself whether that
+ * segment is sound. Of its states it shows those that are. */
+struct store_audit {
+    void (*finding)(void *context, const char *words);
+    void *context;
+    /* Results: */
+    uint64_t commits;      /* in the database */
+    uint64_t acknowledged; /* by the tip; 0: there is none */
+    bool tip_damaged;      /* `acknowledged` is unknown */
+    bool is_copy;          /* the tip was written elsewhere, or is not there */
+    uint64_t last; /* position of the last segment there should be; so many fit into the files */
+};
+
+/* On OK *store is open for reading. NO_STORE when there is no database, STORE_IN_USE when a server has
+ * it open, STORE_FAILED when it cannot be opened at all. */
+TREMOLO_MUST_USE enum tremolo_status store_audit_sqlite(struct store **store,
+                                                        struct store_audit *audit, const char *path,
+                                                        char words[TREMOLO_WORDS_BYTES]);
 
 #endif

@@ -1,26 +1,33 @@
-/* store_open.c -- opening the embedded store, and what must hold of it then.
+/* store_open.c -- opening the embedded store: what must hold of it then, and how many of its commits were
+ * acknowledged.
  *
- * In this order: the lock, so that nobody else writes; the write-ahead log, whether SQLite
- * passes something over; the schema, which must be ours to the letter; the pages; every state
- * with its check value; the manifest; the tip. The segments are compared by whoever reads the
- * log, which is everybody who opens one. Until then nothing is written but what makes a new
- * database, or upgrades an old one in one transaction.
+ * A server and a reader make the same checks, in this order: the lock, so that no other process writes;
+ * the format and the schema, to the letter; for a server the pages; every state with its check
+ * value; the manifest; the tip. The segments are compared by the caller's pass over the log, which
+ * every caller makes. Until the first sync nothing is written, except what makes a new database.
  *
- * Who only reads must not write, and SQLite does: it makes a write-ahead log where
- * there is none, and carries one over when it closes. So a database whose server ended
- * well, which has no log, is opened as immutable, and one with a log under the server's
- * own lock, without carrying over. A server that runs has a log, and is noticed. */
+ * SQLite uses a write-ahead log up to the last commit before the first frame that is not right, and takes
+ * the rest for an interrupted write. So a damaged log looks like an older database. The tip finds that:
+ * the database then has fewer commits than were acknowledged.
+ *
+ * A reader must not write, but SQLite makes a write-ahead log where there is none, and carries one over
+ * when it closes. So a database without a log, as a server leaves it that ended well, is opened as
+ * immutable; one with a log is opened under the server's own lock, and the log is not carried over.
+ * A running server always has a log, so a reader finds it locked. */
 #include "store_sqlite.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store_audit.h"
+#include "encoder.h"
+#include "keys.h"
 
 enum { URI_BYTES_MAX = 3 * STORE_PATH_BYTES + 32 };
 
@@ -32,20 +39,129 @@ static const char settings[] = "PRAGMA page_size = 4096;"
 
 static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;";
 
+/* The schema: what makes a new database, and what every other is compared with. */
 #define SEGMENT_TABLE                                                                              \
-    "segment (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL"
-#define STATE_TABLE  "state (kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL"
-#define STATE_KEY    ", PRIMARY KEY (kind, key)) WITHOUT ROWID"
-#define CHECK_COLUMN "check_value BLOB"
+    "TABLE segment (position INTEGER PRIMARY KEY, study BLOB NOT NULL, bytes BLOB NOT NULL,"       \
+    " check_value BLOB)"
+#define STATE_TABLE                                                                                \
+    "TABLE state (kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, check_value BLOB,"   \
+    " PRIMARY KEY (kind, key)) WITHOUT ROWID"
+static const char make_tables[] =
+    "CREATE " SEGMENT_TABLE "; CREATE " STATE_TABLE "; PRAGMA user_version = 2;";
 
-/* Tables are made as they were before and altered, so that a new database and an
- * upgraded one have the same schema. (SQLite puts a new column before the primary key.) */
-static const char make_old[] = "CREATE TABLE IF NOT EXISTS " SEGMENT_TABLE ");"
-                               "DROP INDEX IF EXISTS segment_study;" /* of older directories */
-                               "CREATE TABLE IF NOT EXISTS " STATE_TABLE STATE_KEY ";";
-static const char alter[] = "ALTER TABLE segment ADD COLUMN " CHECK_COLUMN ";"
-                            "ALTER TABLE state ADD COLUMN " CHECK_COLUMN ";"
-                            "PRAGMA user_version = 2;";
+/* ---------------------------------------------------------------- the tip */
+
+enum { TIP_BYTES = 48, TIP_CHECK_BYTES = 16, TIP_MAGIC_BYTES = 8 };
+
+static const char tip_magic[] = "TREMTIP2";
+
+static void check_of(uint8_t check[TIP_CHECK_BYTES], const uint8_t *bytes, size_t length)
+{
+    (void)crypto_generichash(check, TIP_CHECK_BYTES, bytes, length, NULL, 0);
+}
+
+static bool find_place(struct tip_place *place, int file)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0) {
+        return false;
+    }
+    *place = (struct tip_place){.inode = (uint64_t)about.st_ino};
+#ifdef STATX_BTIME
+    struct statx more;
+    if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 &&
+        (more.stx_mask & STATX_BTIME) != 0) {
+        place->born_ns = (uint64_t)more.stx_btime.tv_sec * 1000000000u + more.stx_btime.tv_nsec;
+    }
+#endif
+    return true;
+}
+
+/* The time counts where both file systems tell it. */
+static bool is_same_place(const struct tip_place *written, const struct tip_place *now)
+{
+    bool timed = written->born_ns != 0 && now->born_ns != 0;
+    return written->inode == now->inode && (!timed || written->born_ns == now->born_ns);
+}
+
+static bool is_whole(const uint8_t *bytes, ssize_t got)
+{
+    uint8_t check[TIP_CHECK_BYTES];
+    check_of(check, bytes, TIP_BYTES - TIP_CHECK_BYTES);
+    return got == TIP_BYTES && memcmp(bytes, tip_magic, TIP_MAGIC_BYTES) == 0 &&
+           memcmp(bytes + TIP_BYTES - TIP_CHECK_BYTES, check, sizeof check) == 0;
+}
+
+/* A new tip gets its name when it is whole and durable, so one that is not whole is damaged. */
+static void tip_read(struct store_tip *tip, const char *path)
+{
+    uint8_t bytes[TIP_BYTES + 1] = {0};
+    *tip = (struct store_tip){.file = -1};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        tip->damaged = errno != ENOENT && errno != EACCES;
+        return;
+    }
+    ssize_t got = read(file, bytes, sizeof bytes);
+    tip->damaged = !find_place(&tip->place, file) || !is_whole(bytes, got);
+    (void)close(file);
+    if (!tip->damaged) {
+        struct tip_place written = {.inode = bytes_get_u64(bytes + 16),
+                                    .born_ns = bytes_get_u64(bytes + 24)};
+        tip->commits = bytes_get_u64(bytes + 8);
+        tip->here = is_same_place(&written, &tip->place);
+    }
+}
+
+static bool write_bytes(const struct store_tip *tip, uint64_t commits)
+{
+    uint8_t bytes[TIP_BYTES];
+    memcpy(bytes, tip_magic, TIP_MAGIC_BYTES);
+    bytes_put_u64(bytes + 8, commits);
+    bytes_put_u64(bytes + 16, tip->place.inode);
+    bytes_put_u64(bytes + 24, tip->place.born_ns);
+    check_of(bytes + TIP_BYTES - TIP_CHECK_BYTES, bytes, TIP_BYTES - TIP_CHECK_BYTES);
+    return pwrite(tip->file, bytes, sizeof bytes, 0) == TIP_BYTES;
+}
+
+/* Whole and durable under another name first, so that a process that ends in between leaves no damaged tip.
+ * The name must outlive a power failure, or the directory would look like a copy. */
+static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
+{
+    char made[PATH_MAX];
+    int length = snprintf(made, sizeof made, "%s-new", path);
+    if (length < 0 || (size_t)length >= sizeof made) {
+        return false;
+    }
+    tip->file = open(made, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
+                fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
+    if (!good) { /* or the next write would go to a file without a name */
+        store_tip_close(tip);
+    }
+    return good;
+}
+
+bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits)
+{
+    if (tip->file >= 0) {
+        (void)write_bytes(tip, commits);
+        return true;
+    }
+    if (!tip->here) {
+        return make_tip(tip, path, commits);
+    }
+    tip->file = open(path, O_RDWR | O_CLOEXEC);
+    return tip->file >= 0 && write_bytes(tip, commits);
+}
+
+void store_tip_close(struct store_tip *tip)
+{
+    if (tip->file >= 0) {
+        (void)close(tip->file);
+    }
+    tip->file = -1;
+}
 
 /* ---------------------------------------------------------------- what must hold */
 
@@ -68,15 +184,37 @@ static enum tremolo_status damaged(struct sqlite_store *store, const char *what)
                       what);
 }
 
-/* The letters of the schema: another name or type would change what rows mean. */
+/* Another name or type in the schema would change what rows mean. */
 static enum tremolo_status check_schema(struct sqlite_store *store)
 {
     static const char text[] =
-        "SELECT count(*) = 2 AND coalesce(sum((type = 'table' AND name = tbl_name AND sql IN ("
-        "'CREATE TABLE " SEGMENT_TABLE ", " CHECK_COLUMN ")',"
-        "'CREATE TABLE " STATE_TABLE ", " CHECK_COLUMN STATE_KEY "'))), 0) = 2"
-        " FROM sqlite_schema";
+        "SELECT count(*) = 2 AND coalesce(sum(type = 'table' AND name = tbl_name AND sql IN ("
+        "'CREATE " SEGMENT_TABLE "', 'CREATE " STATE_TABLE "')), 0) = 2 FROM sqlite_schema";
     return ask(store, text) == 1 ? TREMOLO_OK : damaged(store, "its schema is not a server's");
+}
+
+/* A database without tables, as SQLite makes it. */
+static bool is_empty(struct sqlite_store *store)
+{
+    return ask(store, "SELECT count(*) FROM sqlite_schema") == 0 &&
+           ask(store, "PRAGMA user_version") == 0;
+}
+
+/* Other formats were never released, so another number is damage, or a database of somebody's trial. */
+static enum tremolo_status check_format(struct sqlite_store *store)
+{
+    sqlite3_int64 version = ask(store, "PRAGMA user_version");
+    if (version < 0) {
+        return sqlite_judge(store, sqlite3_errcode(store->database));
+    }
+    if (version != STORE_FORMAT) {
+        return sqlite_say(
+            store, TREMOLO_MALFORMED,
+            "%s is damaged, or was made before version 0.1.0: its format is %lld, and "
+            "this version reads format %d only",
+            store->file[DATABASE].path, (long long)version, STORE_FORMAT);
+    }
+    return check_schema(store);
 }
 
 /* SQLite's own structure: pages that are used twice or by nobody, cells out of order. What
@@ -186,151 +324,27 @@ static enum tremolo_status check_states(struct sqlite_store *store)
                : damaged(store, "its log does not end where its manifest says");
 }
 
-static enum tremolo_status check_log(struct sqlite_store *store)
-{
-    struct wal_findings found;
-    if (!store_wal_look(&found, store->file[LOG].path)) {
-        return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be read", store->file[LOG].path);
-    }
-    return !found.lost ? TREMOLO_OK
-                       : sqlite_say(store, TREMOLO_STORE_FAILED,
-                                    "%s is damaged: after frame %llu there are %llu that SQLite "
-                                    "passes over, with at least %llu transactions that were "
-                                    "acknowledged; see tremolo check, and serve --accept-loss",
-                                    store->file[LOG].path, (unsigned long long)found.frames,
-                                    (unsigned long long)found.passed_over,
-                                    (unsigned long long)(found.transactions));
-}
-
 static enum tremolo_status check_tip(struct sqlite_store *store)
 {
     uint64_t here = store->committed.commits;
     if (store->tip.damaged) {
-        return sqlite_say(store, TREMOLO_STORE_FAILED,
-                          "%s is damaged: nobody knows how many commits were acknowledged; see "
-                          "tremolo check, and serve --accept-loss",
+        return sqlite_say(store, TREMOLO_STORE_BEHIND,
+                          "%s is damaged, so the number of acknowledged commits is unknown",
                           store->file[TIP].path);
     }
     return store->tip.commits <= here
                ? TREMOLO_OK
-               : sqlite_say(store, TREMOLO_STORE_FAILED,
+               : sqlite_say(store, TREMOLO_STORE_BEHIND,
                             "%s lacks %llu of the %llu commits that were acknowledged: it is an "
-                            "older copy, or its log was cut short; see tremolo check, and serve "
-                            "--accept-loss",
+                            "older copy, or its log was damaged or cut short",
                             store->file[DATABASE].path,
                             (unsigned long long)(store->tip.commits - here),
                             (unsigned long long)store->tip.commits);
 }
 
-/* ---------------------------------------------------------------- upgrading */
-
-static enum tremolo_status mark_states(struct sqlite_store *store)
-{
-    sqlite3_stmt *row = NULL;
-    sqlite3_stmt *mark = NULL;
-    enum tremolo_status status = sqlite_judge(
-        store,
-        sqlite3_prepare_v2(store->database, "SELECT kind, key, value FROM state", -1, &row, NULL));
-    if (status == TREMOLO_OK) {
-        status = sqlite_judge(
-            store,
-            sqlite3_prepare_v2(store->database,
-                               "UPDATE state SET check_value = ?3 WHERE kind = ?1 AND key = ?2", -1,
-                               &mark, NULL));
-    }
-    int code = SQLITE_DONE;
-    while (status == TREMOLO_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        uint8_t check[STORE_CHECK_BYTES];
-        status = check_of_row(check, store, row);
-        if (status != TREMOLO_OK) {
-            break;
-        }
-        (void)sqlite3_bind_value(mark, 1, sqlite3_column_value(row, 0));
-        (void)sqlite3_bind_value(mark, 2, sqlite3_column_value(row, 1));
-        (void)sqlite3_bind_blob(mark, 3, check, sizeof check, SQLITE_STATIC);
-        status = sqlite_judge(store, sqlite3_step(mark));
-        (void)sqlite3_reset(mark);
-        tally_add(&store->manifest.states, check);
-    }
-    status = status == TREMOLO_OK ? sqlite_judge(store, code) : status;
-    (void)sqlite3_finalize(row);
-    (void)sqlite3_finalize(mark);
-    return status;
-}
-
-/* Segments stay as they are, which would be a log to write anew: the sum covers them. */
-static enum tremolo_status count_segments(struct sqlite_store *store)
-{
-    struct store_segment segment = {0};
-    struct store *base = &store->base;
-    enum tremolo_status status;
-    store->checked = false; /* there is no manifest to compare with */
-    do {
-        uint8_t check[STORE_CHECK_BYTES];
-        uint64_t next = segment.position + 1;
-        status = base->read(base, next, &segment);
-        if (status == TREMOLO_OK && segment.position != 0) {
-            store_check_segment(check, segment.position, segment.study, segment.bytes,
-                                segment.length);
-            tally_add(&store->manifest.segments, check);
-            status = segment.position == next ? TREMOLO_OK : damaged(store, "its log has a gap");
-        }
-    } while (status == TREMOLO_OK && segment.position != 0);
-    (void)sqlite3_reset(store->statement[READ]);
-    store->checked = true;
-    return status;
-}
-
-/* Make a new database, or give an old one check values: all of it or nothing. */
-static enum tremolo_status upgrade(struct sqlite_store *store)
-{
-    enum tremolo_status status = sqlite_execute(store, "BEGIN IMMEDIATE");
-    if (status == TREMOLO_OK) {
-        status = sqlite_execute(store, make_old);
-    }
-    if (status == TREMOLO_OK) {
-        status = sqlite_execute(store, alter);
-    }
-    store->checked = true;
-    store->manifest = (struct store_manifest){0};
-    if (status == TREMOLO_OK) {
-        status = sqlite_prepare(store);
-    }
-    if (status == TREMOLO_OK) {
-        status = mark_states(store);
-    }
-    if (status == TREMOLO_OK) {
-        status = count_segments(store);
-    }
-    if (status == TREMOLO_OK) {
-        status = sqlite_put_manifest(store);
-    }
-    return status == TREMOLO_OK ? sqlite_execute(store, "COMMIT") : status;
-}
-
 /* ---------------------------------------------------------------- opening */
 
-/* Versions 0 and 1 have no check values; a damaged number must not pass for them. */
-static enum tremolo_status check_version(struct sqlite_store *store, sqlite3_int64 *version)
-{
-    *version = ask(store, "PRAGMA user_version");
-    if (*version == STORE_FORMAT) {
-        return check_schema(store);
-    }
-    if (*version < 0) {
-        return sqlite_judge(store, sqlite3_errcode(store->database));
-    }
-    if (*version > STORE_FORMAT ||
-        ask(store, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%check_value%'") != 0) {
-        return sqlite_say(store, TREMOLO_MALFORMED,
-                          "%s is damaged, or another version's: its format is %lld",
-                          store->file[DATABASE].path, (long long)*version);
-    }
-    return TREMOLO_OK;
-}
-
-/* SQLite opens what it may only read without a word; better no server than one that
- * cannot keep what it is sent. */
+/* SQLite opens a database that it may only read without an error, and a server on it could store nothing. */
 static enum tremolo_status check_place(struct sqlite_store *store, const char *path)
 {
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
@@ -346,48 +360,40 @@ static enum tremolo_status check_place(struct sqlite_store *store, const char *p
     return TREMOLO_OK;
 }
 
-/* In use or damaged, where it can be said better than SQLite does; false when it is neither. */
-static bool explain_state(struct sqlite_store *store, const char *path)
-{
-    int code = sqlite3_errcode(store->database) & 0xff;
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-        (void)sqlite_say(store, TREMOLO_OK, STORE_IN_USE " %s; stop it first", path);
-        return true;
-    }
-    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-        (void)damaged(store, sqlite3_errmsg(store->database));
-        return true;
-    }
-    return false;
-}
-
-/* SQLite names no file, and of one that it cannot open or read no reason either. */
-static void explain_with_place(struct sqlite_store *store)
+/* Explain why the database could not be opened or read, where SQLite says less than is known: it names no
+ * file, and gives no reason for a file that it cannot open. */
+static enum tremolo_status explain_opening(struct sqlite_store *store, enum tremolo_status status,
+                                           const char *path)
 {
     int code = sqlite3_errcode(store->database) & 0xff;
     bool by_system = code == SQLITE_CANTOPEN || code == SQLITE_IOERR;
     int reason = by_system ? sqlite3_system_errno(store->database) : 0;
+    bool read_only = sqlite3_db_readonly(store->database, "main") == 1;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+        return sqlite_say(store, TREMOLO_STORE_IN_USE, "a running server uses %s; stop it first",
+                          path);
+    }
+    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+        return damaged(store, sqlite3_errmsg(store->database));
+    }
+    if (read_only && !store->reading) {
+        return sqlite_say(store, status, "%s cannot be written to", store->file[DATABASE].path);
+    }
+    if (read_only && store->logged) {
+        return sqlite_say(store, status,
+                          "%s has commits that are not in tremolo.db yet, and reading them needs "
+                          "the right to write there",
+                          store->file[LOG].path);
+    }
     if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) {
-        (void)sqlite_say(store, TREMOLO_OK, "%s: %s", store->file[DATABASE].path,
+        (void)sqlite_say(store, status, "%s: %s", store->file[DATABASE].path,
                          reason != 0 ? strerror(reason) : sqlite3_errmsg(store->database));
     }
+    return status;
 }
 
-/* What the first statements of a server failed of. */
-static void explain_opening(struct sqlite_store *store, const char *path)
-{
-    if (explain_state(store, path)) {
-        return;
-    }
-    if (sqlite3_db_readonly(store->database, "main") == 1) {
-        (void)sqlite_say(store, TREMOLO_OK, "%s cannot be written to", store->file[DATABASE].path);
-    } else {
-        explain_with_place(store);
-    }
-}
-
-/* SQLite would let everybody read a database that it makes, and the files beside it are as
- * readable as the database. What cannot be made shows when it is opened. */
+/* SQLite would make a database that everybody can read, and gives its log the same mode. If the file cannot
+ * be made, opening it will say why. */
 static void make_for_us_only(const char *file)
 {
     int made = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -403,7 +409,7 @@ static enum tremolo_status name_files(struct sqlite_store *store, const char *pa
         int length =
             snprintf(store->file[i].path, STORE_PATH_BYTES, "%s/tremolo.db%s", path, suffix[i]);
         if (length < 0 || length >= STORE_PATH_BYTES) {
-            return sqlite_say(store, TREMOLO_BAD_ARGUMENT, "the directory's name is too long");
+            return sqlite_say(store, TREMOLO_FILE_FAILED, "the directory's name is too long");
         }
     }
     return TREMOLO_OK;
@@ -412,34 +418,47 @@ static enum tremolo_status name_files(struct sqlite_store *store, const char *pa
 static enum tremolo_status open_with(struct sqlite_store *store, const char *name, int flags)
 {
     if (sqlite3_open_v2(name, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        explain_with_place(store);
-        return TREMOLO_STORE_FAILED;
+        return explain_opening(store, TREMOLO_STORE_FAILED, store->file[DATABASE].path);
     }
     (void)sqlite3_extended_result_codes(store->database, 1);
     (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return TREMOLO_OK;
 }
 
-/* What a server does beyond what a reader does: a new or old database becomes one of today, and
- * its pages are looked at, because it will write. */
-static enum tremolo_status check_for_writing(struct sqlite_store *store, bool careful)
+static enum tremolo_status make_new(struct sqlite_store *store)
 {
-    sqlite3_int64 version = 0;
-    enum tremolo_status status = check_version(store, &version);
+    enum tremolo_status status = sqlite_execute(store, "BEGIN IMMEDIATE");
     if (status == TREMOLO_OK) {
-        status = check_pages(store);
+        status = sqlite_execute(store, make_tables);
     }
-    if (status == TREMOLO_OK && version != STORE_FORMAT) {
-        /* A database that is empty beside a tip that is not has lost everything. */
+    if (status == TREMOLO_OK) {
+        status = sqlite_prepare(store);
+    }
+    if (status == TREMOLO_OK) {
+        status = sqlite_put_manifest(store);
+    }
+    return status == TREMOLO_OK ? sqlite_execute(store, "COMMIT") : status;
+}
+
+/* Empty database, non-zero tip: everything was lost, and a careful server makes no new one. */
+static enum tremolo_status check_database(struct sqlite_store *store)
+{
+    bool careful = store->consent != STORE_ACCEPT_LOSS;
+    enum tremolo_status status;
+    if (!store->reading && is_empty(store)) {
         status = careful ? check_tip(store) : TREMOLO_OK;
-        status = status == TREMOLO_OK ? upgrade(store) : status;
-        store->committed = store->manifest;
-        return status;
+        return status == TREMOLO_OK ? make_new(store) : status;
+    }
+    status = check_format(store);
+    if (status == TREMOLO_OK && !store->reading) {
+        status = check_pages(store);
     }
     if (status == TREMOLO_OK) {
         status = check_states(store);
     }
-    store->checked = true;
+    if (status == TREMOLO_OK && careful) {
+        status = check_tip(store);
+    }
     return status == TREMOLO_OK ? sqlite_prepare(store) : status;
 }
 
@@ -451,7 +470,7 @@ static enum tremolo_status lock(struct sqlite_store *store, const char *with)
                                 : status;
 }
 
-static enum tremolo_status open_database(struct sqlite_store *store, const char *path)
+static enum tremolo_status open_for_writing(struct sqlite_store *store, const char *path)
 {
     enum tremolo_status status = check_place(store, path);
     if (status != TREMOLO_OK) {
@@ -463,31 +482,15 @@ static enum tremolo_status open_database(struct sqlite_store *store, const char 
     if (status != TREMOLO_OK) {
         return status;
     }
-    store_tip_read(&store->tip, store->file[TIP].path);
+    tip_read(&store->tip, store->file[TIP].path);
     status = lock(store, settings);
     if (status == TREMOLO_OK && sqlite3_db_readonly(store->database, "main") == 1) {
         status = TREMOLO_STORE_FAILED;
     }
-    bool careful = store->consent != STORE_ACCEPT_LOSS;
-    if (status == TREMOLO_OK && careful) {
-        status = check_log(store);
-    }
-    if (status == TREMOLO_OK) {
-        status = check_for_writing(store, careful);
-    }
-    if (status == TREMOLO_OK && careful) {
-        status = check_tip(store);
-    }
-    /* An old directory has no tip, and may be a backup of before its upgrade. So has a new one, which
-     * has no rounds either. */
     bool own = store->consent == STORE_MOVED || store->tip.here;
-    store->base.past = !careful ? STORE_BEHIND : own ? STORE_ITS_OWN : STORE_COPIED;
-    if (status != TREMOLO_OK && store->words[0] == '\0') {
-        (void)sqlite_judge(store, sqlite3_errcode(store->database));
-    }
-    if (status != TREMOLO_OK && status != TREMOLO_MALFORMED) {
-        explain_opening(store, path);
-    }
+    store->base.past = store->consent == STORE_ACCEPT_LOSS ? STORE_BEHIND
+                       : own                               ? STORE_ITS_OWN
+                                                           : STORE_COPIED;
     return status;
 }
 
@@ -506,46 +509,14 @@ static void immutable_uri(char uri[URI_BYTES_MAX], const char *file)
     (void)snprintf(uri + used, URI_BYTES_MAX - used, "?immutable=1");
 }
 
-/* What those of a reader failed of. */
-static void explain_reading(struct sqlite_store *store, const char *path)
-{
-    if (explain_state(store, path)) {
-        return;
-    }
-    if (store->logged && sqlite3_db_readonly(store->database, "main") == 1) {
-        (void)sqlite_say(store, TREMOLO_OK,
-                         "%s holds what is not in tremolo.db yet, and only who may write there can "
-                         "read it",
-                         store->file[LOG].path);
-    } else if ((sqlite3_errcode(store->database) & 0xff) == SQLITE_ERROR) {
-        (void)sqlite_say(store, TREMOLO_OK, "%s is no server's: %s", store->file[DATABASE].path,
-                         sqlite3_errmsg(store->database));
-    } else {
-        explain_with_place(store);
-    }
-}
-
-/* A directory of before there were check values is read as it is. */
-static enum tremolo_status check_for_reading(struct sqlite_store *store)
-{
-    sqlite3_int64 version = 0;
-    enum tremolo_status status = check_version(store, &version);
-    store->checked = version == STORE_FORMAT;
-    if (status == TREMOLO_OK && store->checked) {
-        status = check_states(store);
-    }
-    if (status == TREMOLO_OK) {
-        status = check_tip(store);
-    }
-    return status == TREMOLO_OK ? sqlite_prepare(store) : status;
-}
-
-/* Under the server's lock where there is a log, and else without any. */
+/* Under the server's lock if there is a log, otherwise without any. */
 static enum tremolo_status open_for_reading(struct sqlite_store *store, const char *path)
 {
     char uri[URI_BYTES_MAX];
+    (void)path;
+    store->reading = true;
     if (access(store->file[DATABASE].path, F_OK) != 0) {
-        return sqlite_say(store, TREMOLO_BAD_ARGUMENT,
+        return sqlite_say(store, TREMOLO_NO_STORE,
                           "this is no server's data directory: tremolo.db: %s", strerror(errno));
     }
     immutable_uri(uri, store->file[DATABASE].path);
@@ -556,28 +527,8 @@ static enum tremolo_status open_for_reading(struct sqlite_store *store, const ch
     if (status != TREMOLO_OK) {
         return status;
     }
-    store_tip_read(&store->tip, store->file[TIP].path);
-    status = lock(store, reading);
-    if (status != TREMOLO_OK) {
-        explain_reading(store, path);
-    }
-    return status;
-}
-
-static enum tremolo_status read_database(struct sqlite_store *store, const char *path)
-{
-    enum tremolo_status status = open_for_reading(store, path);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    status = check_log(store);
-    if (status == TREMOLO_OK) {
-        status = check_for_reading(store);
-    }
-    if (status == TREMOLO_STORE_FAILED && sqlite3_errcode(store->database) != SQLITE_OK) {
-        explain_reading(store, path);
-    }
-    return status;
+    tip_read(&store->tip, store->file[TIP].path);
+    return lock(store, reading);
 }
 
 /* ---------------------------------------------------------------- looking at damage */
@@ -597,8 +548,8 @@ static sqlite3_int64 count_possible(const struct sqlite_store *store)
     return bytes / ROW_BYTES_MIN;
 }
 
-/* The last position there should be. Both numbers may be damaged, and whoever reads from 1 up to
- * this one must come to an end. */
+/* The last position there should be. Both numbers may be damaged, and a caller that reads from 1 up to this
+ * one must come to an end. */
 static uint64_t find_last(struct sqlite_store *store, struct store_audit *audit)
 {
     sqlite3_int64 possible = count_possible(store);
@@ -614,43 +565,39 @@ static uint64_t find_last(struct sqlite_store *store, struct store_audit *audit)
         last = ask(store, text);
     }
     uint64_t found = last > 0 ? (uint64_t)last : 0;
-    uint64_t meant = store->checked ? store->manifest.segments.rows : 0;
+    uint64_t meant = store->manifest.segments.rows;
     return meant > found && meant <= (uint64_t)possible ? meant : found;
 }
 
-/* Each check by itself, whatever the one before found. */
+/* Each check by itself, whatever the one before found. Without a manifest the segments are read one by one,
+ * and states without their check value are left out. */
 static void audit_all(struct sqlite_store *store, struct store_audit *audit)
 {
-    static const check_fn checks[] = {check_log, check_pages, check_states, check_tip};
-    sqlite3_int64 version = 0;
-    bool versioned = check_version(store, &version) == TREMOLO_OK;
-    if (!versioned) {
-        audit->finding(audit->context, store->words);
-    }
-    audit->format = (int)version;
-    store->checked = version == STORE_FORMAT;
+    static const check_fn checks[] = {check_format, check_pages, check_states, check_tip};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        bool meant = store->checked || checks[i] != check_states;
-        if (meant && checks[i](store) != TREMOLO_OK) {
+        if (checks[i](store) != TREMOLO_OK) {
             audit->finding(audit->context, store->words);
         }
     }
-    (void)store_wal_look(&audit->log, store->file[LOG].path);
     audit->commits = store->committed.commits;
     audit->acknowledged = store->tip.commits;
-    audit->is_copy = store->checked && !store->tip.here && !store->tip.damaged;
+    audit->is_copy = !store->tip.here && !store->tip.damaged;
     audit->tip_damaged = store->tip.damaged;
     audit->last = find_last(store, audit);
-    if (versioned && sqlite_prepare(store) == TREMOLO_OK) {
-        store->manifest.segments.rows = 0; /* one by one, without the manifest's word */
+    if (sqlite_prepare(store) == TREMOLO_OK) {
+        store->manifest.segments.rows = 0;
         store->lenient = true;
     }
 }
 
+/* ---------------------------------------------------------------- public */
+
 typedef enum tremolo_status (*open_fn)(struct sqlite_store *store, const char *path);
 
+/* With `audit` the checks are its own, and none of them stops the opening. */
 static enum tremolo_status open_by(open_fn open, struct store **store, const char *path,
-                                   enum store_consent consent, char words[TREMOLO_WORDS_BYTES])
+                                   enum store_consent consent, struct store_audit *audit,
+                                   char words[TREMOLO_WORDS_BYTES])
 {
     struct sqlite_store *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -663,12 +610,25 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
     if (status == TREMOLO_OK) {
         status = open(made, path);
     }
+    if (status == TREMOLO_OK && audit == NULL) {
+        status = check_database(made);
+    }
+    bool said = status == TREMOLO_STORE_BEHIND || status == TREMOLO_NO_STORE;
+    if (tremolo_status_kind(status) == TREMOLO_KIND_STORE && !said && made->database != NULL) {
+        if (made->words[0] == '\0') {
+            (void)sqlite_judge(made, sqlite3_errcode(made->database));
+        }
+        status = explain_opening(made, status, path);
+    }
     if (words != NULL) {
         (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", made->words);
     }
     if (status != TREMOLO_OK) {
         made->base.close(&made->base);
         return status;
+    }
+    if (audit != NULL) {
+        audit_all(made, audit);
     }
     *store = &made->base;
     return TREMOLO_OK;
@@ -677,21 +637,17 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
 enum tremolo_status store_open_sqlite(struct store **store, const char *path,
                                       enum store_consent consent, char words[TREMOLO_WORDS_BYTES])
 {
-    return open_by(open_database, store, path, consent, words);
+    return open_by(open_for_writing, store, path, consent, NULL, words);
 }
 
 enum tremolo_status store_read_sqlite(struct store **store, const char *path,
                                       char words[TREMOLO_WORDS_BYTES])
 {
-    return open_by(read_database, store, path, STORE_CAREFUL, words);
+    return open_by(open_for_reading, store, path, STORE_CAREFUL, NULL, words);
 }
 
 enum tremolo_status store_audit_sqlite(struct store **store, struct store_audit *audit,
                                        const char *path, char words[TREMOLO_WORDS_BYTES])
 {
-    enum tremolo_status status = open_by(open_for_reading, store, path, STORE_CAREFUL, words);
-    if (status == TREMOLO_OK) {
-        audit_all(sqlite_self(*store), audit);
-    }
-    return status;
+    return open_by(open_for_reading, store, path, STORE_CAREFUL, audit, words);
 }

@@ -3,25 +3,26 @@
  *     segment (position INTEGER PRIMARY KEY, study BLOB, bytes BLOB, check_value BLOB)
  *     state   (kind TEXT, key BLOB, value BLOB, check_value BLOB, PRIMARY KEY (kind, key))
  *
- * One row per group commit: a row per report with random keys would cost
- * five to ten times as much. No index by study either, which would be one more
- * page to write at each commit: whoever wants one study's log reads past the
- * others'. synchronous=FULL syncs the write-ahead log at each commit, and sync()
- * returns only after that.
+ * One row per group commit: a row per report with random keys would cost five to ten times as much.
+ * No index by study either, because it would be one more page to write at each commit: the reader of one
+ * study's log skips the others' rows. synchronous=FULL syncs the write-ahead log at each commit, and
+ * sync() returns only after that.
  *
- * Every row that is read is compared with its check value, and the manifest, a state that
- * each commit renews, with the number and the sum of all. Opening, and what is compared
- * then, is in store_open.c.
+ * Every row that is read is compared with its check value, and the number and sum of all rows with the
+ * manifest, a state that each commit renews. Opening, and what is compared then, is in store_open.c.
  *
- * A sync the disk did not confirm is final for this handle: the kernel may
- * have dropped the pages and would report the next sync as good. */
+ * A sync that the disk did not confirm is final for this handle: the kernel may have dropped the pages
+ * and would report the next sync as good. */
 #include "store_sqlite.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "encoder.h"
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -37,13 +38,9 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [EACH] = "SELECT key, value, check_value FROM state WHERE kind = ?1 ORDER BY key",
 };
 
-/* Of a directory without check values, which is only read. */
-static const char old_read[] = "SELECT position, study, bytes, NULL FROM segment"
-                               " WHERE position >= ?1 ORDER BY position LIMIT 1";
-static const char old_each[] = "SELECT key, value, NULL FROM state WHERE kind = ?1 ORDER BY key";
-
-const char *const store_kinds[] = {"checkpoint", "discarded", "final", "history", "manifest",
-                                   "probe",      "round",     "study", NULL};
+/* All kinds of states. */
+static const char *const store_kinds[] = {"checkpoint", "discarded", "final", "history", "manifest",
+                                          "probe",      "round",     "study", NULL};
 
 enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status status,
                                const char *format, ...)
@@ -85,6 +82,77 @@ static enum tremolo_status run(struct sqlite_store *store, enum statement which)
     return status;
 }
 
+/* ---------------------------------------------------------------- check values */
+
+/* A segment ends with the check value of its own bytes, which are not hashed again. */
+static void check_value_of(uint8_t check[STORE_CHECK_BYTES], uint64_t position,
+                           const uint8_t *study, const uint8_t *bytes, size_t length)
+{
+    uint8_t place[16 + STORE_STUDY_BYTES + STORE_CHECK_BYTES] = {0};
+    size_t own = length < STORE_CHECK_BYTES ? length : STORE_CHECK_BYTES;
+    bytes_put_u64(place, position);
+    bytes_put_u64(place + 8, length);
+    memcpy(place + 16, study, STORE_STUDY_BYTES);
+    memcpy(place + 16 + STORE_STUDY_BYTES, bytes + length - own, own);
+    (void)crypto_generichash(check, STORE_CHECK_BYTES, place, sizeof place, NULL, 0);
+}
+
+void store_check_state(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
+                       size_t key_length, const uint8_t *value, size_t length)
+{
+    crypto_generichash_state hash;
+    uint8_t lengths[16];
+    bytes_put_u64(lengths, key_length);
+    bytes_put_u64(lengths + 8, length);
+    (void)crypto_generichash_init(&hash, NULL, 0, STORE_CHECK_BYTES);
+    (void)crypto_generichash_update(&hash, (const uint8_t *)kind, strlen(kind) + 1);
+    (void)crypto_generichash_update(&hash, lengths, sizeof lengths);
+    (void)crypto_generichash_update(&hash, key, key_length);
+    (void)crypto_generichash_update(&hash, value, length);
+    (void)crypto_generichash_final(&hash, check, STORE_CHECK_BYTES);
+}
+
+void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
+{
+    tally->rows++;
+    tally->sum[0] += bytes_get_u64(check);
+    tally->sum[1] += bytes_get_u64(check + 8);
+}
+
+static void tally_remove(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
+{
+    tally->rows--;
+    tally->sum[0] -= bytes_get_u64(check);
+    tally->sum[1] -= bytes_get_u64(check + 8);
+}
+
+bool tally_equal(const struct store_tally *a, const struct store_tally *b)
+{
+    return a->rows == b->rows && a->sum[0] == b->sum[0] && a->sum[1] == b->sum[1];
+}
+
+static void manifest_encode(uint8_t bytes[MANIFEST_BYTES], const struct store_manifest *manifest)
+{
+    const struct store_tally *tallies[2] = {&manifest->segments, &manifest->states};
+    bytes_put_u64(bytes, manifest->commits);
+    for (int i = 0; i < 2; i++) {
+        bytes_put_u64(bytes + 8 + 24 * i, tallies[i]->rows);
+        bytes_put_u64(bytes + 16 + 24 * i, tallies[i]->sum[0]);
+        bytes_put_u64(bytes + 24 + 24 * i, tallies[i]->sum[1]);
+    }
+}
+
+void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES])
+{
+    struct store_tally *tallies[2] = {&manifest->segments, &manifest->states};
+    manifest->commits = bytes_get_u64(bytes);
+    for (int i = 0; i < 2; i++) {
+        tallies[i]->rows = bytes_get_u64(bytes + 8 + 24 * i);
+        tallies[i]->sum[0] = bytes_get_u64(bytes + 16 + 24 * i);
+        tallies[i]->sum[1] = bytes_get_u64(bytes + 24 + 24 * i);
+    }
+}
+
 /* ---------------------------------------------------------------- writing */
 
 static enum tremolo_status begin(struct sqlite_store *store)
@@ -105,7 +173,7 @@ static enum tremolo_status sqlite_append(struct store *base, const uint8_t *stud
     struct sqlite_store *store = sqlite_self(base);
     sqlite3_stmt *append = store->statement[APPEND];
     uint8_t check[STORE_CHECK_BYTES];
-    if (length == 0 || length > STORE_SEGMENT_BYTES_MAX || !store->checked) {
+    if (length == 0 || length > STORE_SEGMENT_BYTES_MAX) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = begin(store);
@@ -113,7 +181,7 @@ static enum tremolo_status sqlite_append(struct store *base, const uint8_t *stud
         return status;
     }
     uint64_t next = store->manifest.segments.rows + 1;
-    store_check_segment(check, next, study, bytes, length);
+    check_value_of(check, next, study, bytes, length);
     (void)sqlite3_bind_int64(append, 1, (sqlite3_int64)next);
     (void)sqlite3_bind_blob(append, 2, study, STORE_STUDY_BYTES, SQLITE_STATIC);
     (void)sqlite3_bind_blob(append, 3, bytes, (int)length, SQLITE_STATIC);
@@ -173,7 +241,7 @@ static enum tremolo_status sqlite_put(struct store *base, const char *kind, cons
     struct sqlite_store *store = sqlite_self(base);
     uint8_t check[STORE_CHECK_BYTES];
     if (key_length > STORE_KEY_BYTES_MAX || length > STORE_STATE_BYTES_MAX ||
-        !store_kind_is_known(kind) || !store->checked) {
+        !store_kind_is_known(kind)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = begin(store);
@@ -222,8 +290,8 @@ static bool remember(struct store_file *file)
     return found;
 }
 
-/* The first sync: whoever opened the store has seen what is in it and goes on. The log begins
- * again, so that frames an interrupted write left in it are never behind later ones. */
+/* The first sync: the caller has seen what is in the store and goes on. The write-ahead log begins again, so
+ * that no later frames follow those that an interrupted write left in it. */
 static enum tremolo_status accept(struct sqlite_store *store)
 {
     if (store->accepted || store->unsure || store->staging) {
@@ -299,9 +367,6 @@ static enum tremolo_status sqlite_present(struct store *base)
 static enum tremolo_status check_end(struct sqlite_store *store, uint64_t from)
 {
     const struct store_tally *all = &store->manifest.segments;
-    if (!store->checked) {
-        return TREMOLO_OK;
-    }
     if (from <= all->rows) {
         return sqlite_say(store, TREMOLO_MALFORMED, "segments %llu to %llu are missing",
                           (unsigned long long)from, (unsigned long long)all->rows);
@@ -319,18 +384,13 @@ static enum tremolo_status check_segment(struct sqlite_store *store, uint64_t fr
 {
     sqlite3_stmt *read = store->statement[READ];
     uint8_t check[STORE_CHECK_BYTES];
-    if (!store->checked) {
-        return TREMOLO_OK;
-    }
     if (segment->position != (from > 0 ? from : 1)) {
         return sqlite_say(store, TREMOLO_MALFORMED, "segment %llu is missing",
                           (unsigned long long)(from > 0 ? from : 1));
     }
-    store_check_segment(check, segment->position, segment->study, segment->bytes, segment->length);
-    /* Of before there were check values: the sum alone covers it. */
-    bool has = sqlite3_column_type(read, 3) != SQLITE_NULL;
-    if (has && (sqlite3_column_bytes(read, 3) != STORE_CHECK_BYTES ||
-                memcmp(sqlite3_column_blob(read, 3), check, sizeof check) != 0)) {
+    check_value_of(check, segment->position, segment->study, segment->bytes, segment->length);
+    if (sqlite3_column_bytes(read, 3) != STORE_CHECK_BYTES ||
+        memcmp(sqlite3_column_blob(read, 3), check, sizeof check) != 0) {
         return sqlite_say(store, TREMOLO_MALFORMED, "segment %llu does not have its check value",
                           (unsigned long long)segment->position);
     }
@@ -378,9 +438,6 @@ static enum tremolo_status check_state(struct sqlite_store *store, const char *k
 {
     sqlite3_stmt *each = store->statement[EACH];
     uint8_t check[STORE_CHECK_BYTES];
-    if (!store->checked) {
-        return TREMOLO_OK;
-    }
     store_check_state(check, kind, key, key_length, sqlite3_column_blob(each, 1),
                       (size_t)sqlite3_column_bytes(each, 1));
     return sqlite3_column_bytes(each, 2) == STORE_CHECK_BYTES &&
@@ -439,11 +496,7 @@ enum tremolo_status sqlite_prepare(struct sqlite_store *store)
 {
     enum tremolo_status status = TREMOLO_OK;
     for (size_t i = 0; i < STATEMENT_COUNT && status == TREMOLO_OK; i++) {
-        const char *text = statement_text[i];
-        if (!store->checked) {
-            text = i == READ ? old_read : i == EACH ? old_each : i < APPEND ? text : "SELECT 1";
-        }
-        status = sqlite_judge(store, sqlite3_prepare_v3(store->database, text, -1,
+        status = sqlite_judge(store, sqlite3_prepare_v3(store->database, statement_text[i], -1,
                                                         SQLITE_PREPARE_PERSISTENT,
                                                         &store->statement[i], NULL));
     }

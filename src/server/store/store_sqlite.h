@@ -1,8 +1,8 @@
-/* store_sqlite.h -- what the files of the embedded store share: its own struct.
+/* store_sqlite.h -- what both files of the embedded store share: its struct, check values, the tip.
  *
- * `manifest` is what the rows are, staged ones included, and `committed` what it was at the last
- * commit. `accepted` is set by the first sync: before that nothing on the disk is changed, so that a
- * store that is refused stays as it was found. */
+ * `manifest` counts all rows, staged ones included; `committed` is the manifest at the last commit.
+ * `accepted` is set by the first sync: before that nothing on the disk is changed, so that a store that
+ * is refused stays as it was found. One thread at a time uses a store: nothing here has a lock. */
 #ifndef SERVER_STORE_SQLITE_H
 #define SERVER_STORE_SQLITE_H
 
@@ -11,21 +11,16 @@
 #include <sys/stat.h>
 
 #include "store.h"
-#include "store_tip.h"
 
-/* ---- store_check.c: check values of stored rows, and the manifest of which rows there are ----
+/* ---- check values of stored rows, and the manifest of which rows there are ----
  *
- * A row's check value covers its place (position and study, or kind and key) and its content, so
- * a row that was changed, or moved to another place, shows by itself. The manifest holds how many
- * rows there are and the sum of their check values, so a row that is missing, doubled or an
- * older one of the same place shows as well. It changes with every commit. */
+ * BLAKE2b-128 over a row's place (position and study, or kind and key) and its content, so that a row that was
+ * changed, or moved to another place, is found by itself. The manifest holds how many rows there are and
+ * the sum of their check values, so that a missing row, a second one, or an older one of the same
+ * place is found too. It changes with every commit. docs/reference/storage.md has the byte tables. */
 
 enum { STORE_CHECK_BYTES = 16, MANIFEST_BYTES = 56 };
 
-/* A segment ends with the check value of its own bytes, which stands for them here: they
- * are hashed once, not twice. */
-void store_check_segment(uint8_t check[STORE_CHECK_BYTES], uint64_t position, const uint8_t *study,
-                         const uint8_t *bytes, size_t length);
 void store_check_state(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
                        size_t key_length, const uint8_t *value, size_t length);
 
@@ -36,15 +31,13 @@ struct store_tally {
 };
 
 void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES]);
-void tally_remove(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES]);
 bool tally_equal(const struct store_tally *a, const struct store_tally *b);
 
 struct store_manifest {
-    uint64_t commits; /* so far; the tip (store_tip.h) says how many were acknowledged */
+    uint64_t commits; /* so far; the tip says how many were acknowledged */
     struct store_tally segments, states;
 };
 
-void manifest_encode(uint8_t bytes[MANIFEST_BYTES], const struct store_manifest *manifest);
 void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES]);
 
 /* ---- the store ---- */
@@ -60,6 +53,39 @@ enum statement {
     EACH,
     STATEMENT_COUNT,
 };
+
+/* ---- the tip (store_open.c): beside the database, how many of its commits were acknowledged ----
+ *
+ * DIR/tremolo.db-tip is written after each sync and its content is never synced: while the machine
+ * runs it is exact, and after a power failure it may be behind, never ahead. So a database with fewer
+ * commits than its tip has lost some. The tip also holds its own inode number and the time when that
+ * file was made, so that a copied directory is recognised. (An inode number alone is used again once the
+ * file is removed; a device's number may change at each start of the machine.)
+ *
+ * | offset | bytes | content, numbers big-endian |
+ * |---|---|---|
+ * | 0 | 8 | `TREMTIP2` |
+ * | 8 | 8 | commits acknowledged |
+ * | 16 | 8 | inode number of this file |
+ * | 24 | 8 | when this file was made, ns since 1970; 0: the file system does not say |
+ * | 32 | 16 | BLAKE2b-128 of the bytes before | */
+
+struct tip_place {
+    uint64_t inode, born_ns; /* born_ns 0: unknown */
+};
+
+struct store_tip {
+    int file; /* -1: not opened for writing */
+    struct tip_place place;
+    uint64_t commits; /* 0 if it is missing or damaged */
+    bool here;        /* it was written in this place */
+    bool damaged;     /* it is there, and not whole */
+};
+
+/* Write the tip; make it first, durably as a file, if it is not here. False when that fails. A later
+ * failure to write is ignored: the tip is behind then. `path` has a directory in it. */
+bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits);
+void store_tip_close(struct store_tip *tip);
 
 enum { STORE_PATH_BYTES = 4096, STORE_FORMAT = 2 };
 
@@ -80,12 +106,12 @@ struct sqlite_store {
     struct store_tally seen; /* of a pass over the log, up to its next position */
     struct store_tip tip;
     struct store_file file[STORE_FILES];
-    enum store_consent consent; /* of whoever opened it */
-    bool checked;               /* its rows have check values: not of an old directory */
+    enum store_consent consent; /* what the caller said of the directory */
+    bool reading;               /* it was opened for reading, */
+    bool logged;                /* when there was a log */
     bool lenient;               /* an audit's: states without their check value are left out */
-    bool staging;
-    bool logged; /* there was a log when it was opened for reading */
-    bool unsure; /* a sync was not confirmed */
+    bool staging;               /* a transaction has begun */
+    bool unsure;                /* a sync was not confirmed */
     bool accepted;
     char words[384];
 };
@@ -103,7 +129,7 @@ enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status s
 enum tremolo_status sqlite_judge(struct sqlite_store *store, int code);
 enum tremolo_status sqlite_execute(struct sqlite_store *store, const char *text);
 
-/* Statements for a store of this format; the functions of struct store. */
+/* Prepare the statements; set the functions of struct store. */
 enum tremolo_status sqlite_prepare(struct sqlite_store *store);
 void sqlite_methods(struct store *base);
 

@@ -193,7 +193,7 @@ static void test_only_what_is_past_and_open(void **state)
         make(&one);
         assert_int_equal(send(&one), OUTCOME_ACCEPTED);
     }
-    assert_status(discard(&reports, now + 1000, now + 2000), TREMOLO_BAD_ARGUMENT);
+    assert_status(discard(&reports, now + 1000, now + 2000), TREMOLO_SPAN_NOT_BEGUN);
     assert_status(discard(&reports, now, now), TREMOLO_BAD_ARGUMENT);
     assert_status(discard(&reports, -5, now), TREMOLO_BAD_ARGUMENT);
     assert_int_equal(reports, 0);
@@ -211,7 +211,7 @@ static void test_only_what_is_past_and_open(void **state)
     struct job job = {.kind = JOB_CLOSE, .served = served};
     assert_true(submit_and_wait(writer, &job));
     assert_status(job.status, TREMOLO_OK);
-    assert_status(discard(&reports, 0, INT64_MAX), TREMOLO_ROUND_PASSED);
+    assert_status(discard(&reports, 0, INT64_MAX), TREMOLO_STUDY_DONE);
     assert_int_equal(served->sums.reports, 2);
 }
 
