@@ -63,7 +63,7 @@ expect "a server that was killed leaves its log" "$([ -s "$work/data/tremolo.db-
 expect "which is read where nothing can be written, to the bit" "$(document "$work/offline.json")" "$(document "$work/online.json")"
 expect "  and nothing in it changed" "$(listed "$work/data")" "$before"
 if mount --bind "$work/data" "$work/a ?#%b" 2>/dev/null && mount -o remount,ro,bind "$work/a ?#%b" 2>/dev/null; then
-    refused "a log on a read-only file system" "tremolo.db-wal holds what is not in tremolo.db yet" \
+    refused "a log on a read-only file system" "tremolo.db-wal has commits that are not in tremolo.db yet" \
         "$tremolo" fit "$work/a ?#%b"
 fi
 umount "$work/a ?#%b" 2>/dev/null

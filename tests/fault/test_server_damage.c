@@ -407,7 +407,7 @@ static void test_another_format_is_refused(void **state)
     for (size_t i = 0; i < sizeof consents / sizeof consents[0]; i++) {
         expect_refused(consents[i], "was made before version 0.1.0: its format is 1");
     }
-    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_MALFORMED);
+    assert_status(store_read_sqlite(&store, directory, words), TREMOLO_STORE_FAILED);
     assert_non_null(strstr(words, "was made before version 0.1.0: its format is 1"));
     expect_checked(false);
     struct file_image before = images[FILE_DATABASE];

@@ -209,7 +209,7 @@ static enum tremolo_status check_format(struct sqlite_store *store)
     }
     if (version != STORE_FORMAT) {
         return sqlite_say(
-            store, TREMOLO_MALFORMED,
+            store, TREMOLO_STORE_FAILED,
             "%s is damaged, or was made before version 0.1.0: its format is %lld, and "
             "this version reads format %d only",
             store->file[DATABASE].path, (long long)version, STORE_FORMAT);
@@ -374,7 +374,8 @@ static enum tremolo_status explain_opening(struct sqlite_store *store, enum trem
                           path);
     }
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-        return damaged(store, sqlite3_errmsg(store->database));
+        return sqlite_say(store, status, "%s is damaged: %s", store->file[DATABASE].path,
+                          sqlite3_errmsg(store->database));
     }
     if (read_only && !store->reading) {
         return sqlite_say(store, status, "%s cannot be written to", store->file[DATABASE].path);
