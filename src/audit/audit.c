@@ -1,9 +1,16 @@
-/* audit.c -- what the bytes of this build really give away: plans, and the order of a run.
+/* audit.c -- what the bytes of this build really give away: plans, the order of a run, timing.
  *
- * First what needs no counting (ledger.c), then noisy samples with so little noise that
- * everything else shows (samples.c), then the study itself with pairs of neighbours
- * (pairs.c); or ballots (ballot.c). All of them note single tests under the name
- * of a check (checks.c). */
+ * A plan is a claim and a study: made for the claim, or taken from a study file. A run
+ *
+ *   1. tries what needs no counting: charges, refusals, damage, entropy, MACs (ledger.c);
+ *   2. of noisy samples, makes reports with so little noise that every other fault shows
+ *      (samples.c), then those of the study itself for pairs of neighbours (pairs.c);
+ *      of ballots, makes ballots for pairs of people (ballot.c);
+ *   3. compares running times if the plan asks for it.
+ *
+ * Each part notes single tests under the name of a check (checks.c). The verdict comes last, because
+ * a check's p-value is corrected for the number of its tests. The first failure of the audit itself,
+ * such as too little memory, ends the run; a device that refuses is a finding and no failure. */
 #include "audit_parts.h"
 
 #include <math.h>
@@ -24,7 +31,8 @@ enum {
 
 /* ---------------------------------------------------------------- plans */
 
-/* Ranges that are neither alike nor centred: a build that mixes them up is seen. */
+/* Give the plan's study bounds and a private response. The ranges are neither alike nor centred,
+ * so that a build that mixes them up is seen. */
 static void fill_bounds(struct tremolo_audit_plan *plan, unsigned dimension)
 {
     for (unsigned i = 0; i < dimension; i++) {
@@ -94,8 +102,8 @@ enum tremolo_status tremolo_audit_plan_ballot(struct tremolo_audit_plan *plan, d
     return tremolo_study_check(&plan->study);
 }
 
-/* As if noise were too small: everything but the noise is larger than the file says. The
- * wire was made for the smaller values, and may need another bit. */
+/* Make everything but the noise larger than the file says, which is the same as too little noise.
+ * The wire was made for the smaller values and may need another bit. */
 static void enlarge(struct tremolo_study *study, double factor)
 {
     study->clip = (uint32_t)(study->clip * factor);
@@ -106,6 +114,7 @@ static void enlarge(struct tremolo_study *study, double factor)
     }
 }
 
+/* Copy a study into the plan together with its bounds, which then point into the plan. */
 static void take_study(struct tremolo_audit_plan *plan, const struct tremolo_study *study)
 {
     plan->study = *study;
@@ -113,8 +122,8 @@ static void take_study(struct tremolo_audit_plan *plan, const struct tremolo_stu
     plan->study.bounds = plan->bounds;
 }
 
-/* The claim is what the law of the rank costs. Too little chance is the law of a larger
- * epsilon. */
+/* Plan the audit of a file of ballots. The claim is what the law of the rank costs; with a factor
+ * above 1 the devices get the law of so many times that epsilon. */
 static enum tremolo_status claim_ballot(struct tremolo_audit_plan *plan,
                                         const struct tremolo_study *study, double factor)
 {
@@ -166,11 +175,10 @@ enum tremolo_status tremolo_audit_plan_study(struct tremolo_audit_plan *plan,
 
 /* ---------------------------------------------------------------- timing
  *
- * Which of two samples a device gets is a fair coin, thrown for every report apart from all
- * else. If time does not depend on the sample, every order of the times is as likely for one
- * as for the other, whatever else the machine does meanwhile: the rank sum has its stated
- * law under any load. Only the smaller part of the times is compared as well, where the
- * machine's other work disturbs least. */
+ * A fair coin, thrown for every report and independent of everything else, decides which of two
+ * samples a device gets. If time does not depend on the sample, every order of the times is as
+ * likely for one as for the other, so the rank sum has its stated law under any load of the
+ * machine. */
 
 enum { REPORTS_MIN = 1000, REPORTS_MAX = 200000 };
 
@@ -179,6 +187,7 @@ struct timed {
     unsigned person;
 };
 
+/* Order by time, shortest first. */
 static int compare(const void *one, const void *two)
 {
     double a = ((const struct timed *)one)->seconds;
@@ -186,8 +195,9 @@ static int compare(const void *one, const void *two)
     return (a > b) - (a < b);
 }
 
-/* The rank sum of person 1 among the first `count` by time, as a standard normal; ties share
- * nothing, the coin decides their order as well. */
+/* The rank sum of person 1 among the first `count` reports by time, as a standard normal.
+ * people[] is set to how many of them each person made. Ties need no correction: the coin decides
+ * their order too. */
 static double rank_sum(const struct timed *timed, unsigned count, unsigned people[2])
 {
     double sum = 0.0;
@@ -201,6 +211,8 @@ static double rank_sum(const struct timed *timed, unsigned count, unsigned peopl
     return (sum - 0.5 * b * (count + 1.0)) / sqrt(fmax(1.0, a * b * (count + 1.0) / 12.0));
 }
 
+/* Note two tests of one pair of samples: over all reports, and over the faster half, where the
+ * machine's other work disturbs least. */
 static void judge(struct audit *audit, struct timed *timed, unsigned count, const char *what)
 {
     unsigned people[2];
@@ -215,6 +227,7 @@ static void judge(struct audit *audit, struct timed *timed, unsigned count, cons
     }
 }
 
+/* Seconds of a clock that never goes back. */
 static double seconds(void)
 {
     struct timespec now;
@@ -222,7 +235,8 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Times of `count` reports of either sample; false when the run has failed. */
+/* Time `count` reports, each by a fresh device and of a sample that a fair coin chooses. False
+ * when the run has failed. */
 static bool take_times(struct timed *timed, unsigned count, struct audit *audit,
                        const struct tremolo_round *round, const struct audit_sample sample[2])
 {
@@ -239,6 +253,8 @@ static bool take_times(struct timed *timed, unsigned count, struct audit *audit,
     return good;
 }
 
+/* Compare the middle of all ranges with a corner, with the end of one axis, and with a sample
+ * that is small but not zero: shapes for which an implementation might take a short cut. */
 static void run_timing(struct audit *audit)
 {
     static const double places[3][2] = {{1.0, 1.0}, {0.9, 0.0}, {0.01, 0.01}};

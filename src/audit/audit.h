@@ -35,7 +35,8 @@ enum {
 
 struct tremolo_study_file;
 
-/* What is said to hold for all releases of a device together, or for one ballot. */
+/* What must hold for all releases of a device together, or for one ballot. A study file's claim
+ * is read from it, and that of a built-in study is what the study was made for. */
 struct tremolo_audit_claim {
     double epsilon;
     double delta;
@@ -45,7 +46,8 @@ struct tremolo_audit_claim {
     char study[64];  /* the id of the study file; "" without one */
 };
 
-/* What is audited: a claim and a study. It points into itself: do not copy it. */
+/* What is audited: a claim and a study. The study points to bounds in the same struct, so a plan
+ * must not be copied. */
 struct tremolo_audit_plan {
     struct tremolo_audit_claim claim;
     struct tremolo_study study;
@@ -54,13 +56,13 @@ struct tremolo_audit_plan {
     /* Set by the caller: */
     uint64_t pairs;     /* of devices */
     double confidence;  /* of the lower bounds that are shown */
-    double false_alarm; /* of all checks together; 0 stands for the usual */
+    double false_alarm; /* of all checks together; 0: TREMOLO_AUDIT_FALSE_ALARM */
     uint64_t seed;
     bool seeded; /* else entropy comes from the operating system */
     bool timing; /* also compare running times; no seed repeats these */
 };
 
-/* One check: many single tests, of which the worst is told. */
+/* One check: many single tests. The members describe the worst of them. */
 struct tremolo_audit_check {
     const char *name;  /* "noise.scale", stable */
     const char *what;  /* in words */
@@ -73,7 +75,7 @@ struct tremolo_audit_check {
     char finding[TREMOLO_AUDIT_FINDING_BYTES]; /* what is wrong; "" when nothing is */
 };
 
-/* What likelihood-ratio tests between two people told, by the direction they differ in. */
+/* Results of likelihood-ratio tests between two people, by the direction in which they differ. */
 struct tremolo_audit_pairs {
     const char *kind; /* "axis", "vector", ... */
     uint64_t devices; /* of both people */
@@ -82,13 +84,15 @@ struct tremolo_audit_pairs {
     double mu_lower;  /* at the plan's confidence */
 };
 
+/* What a run found. It is written only when the run came to its end, or when a device refused or
+ * could not be read, which is a finding too. */
 struct tremolo_audit_result {
     struct tremolo_audit_check checks[TREMOLO_AUDIT_CHECKS_MAX];
     unsigned check_count;
     double check_p;    /* a check fails below it */
     bool caught;       /* a check failed */
     unsigned untested; /* checks that had too few reports for any of their tests */
-    /* Of the two people who are told apart best: */
+    /* Of the two people who are distinguished best: */
     double epsilon_lower; /* no assumption */
     double true_positive;
     double false_positive;
@@ -127,7 +131,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_audit_plan_study(struct tremolo_aud
                                                               const struct tremolo_study_file *file,
                                                               double delta, double clip_factor);
 
-/* How many reports a device makes. */
+/* How many reports a device makes in its life: samples of all rounds. */
 static inline uint64_t tremolo_audit_releases(const struct tremolo_audit_plan *plan)
 {
     return (uint64_t)plan->study.rounds * plan->study.samples;

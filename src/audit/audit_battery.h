@@ -1,5 +1,10 @@
-/* audit_battery.h -- what the checks of noise gather (noise.c, of whole reports
- * noise.c) and judge (noise_judge.c). */
+/* audit_battery.h -- the sums that noise.c gathers over reports and noise_judge.c judges.
+ *
+ * A report gives one *score* for each direction of its frame. Under the claim scores have mean 0 and
+ * variance 1, and are independent of each other, of other reports and of the sample. Along the first m
+ * directions, the broadcast vectors, a score is uniform (`is_wave`); along all others it is normal.
+ * The *size* of a score is its absolute value, centred and scaled, because noise can have a common
+ * scale without being correlated. No report is kept: memory does not grow with their number. */
 #ifndef TREMOLO_AUDIT_BATTERY_H
 #define TREMOLO_AUDIT_BATTERY_H
 
@@ -20,7 +25,10 @@ enum {
     VALUES = 1 << 13, /* wire values nearest to 0 that are counted one by one */
 };
 
-/* Sums over the reports, of one direction or coordinate. */
+/* Sums over the reports, of one direction or coordinate. Groups divide the reports by the sample:
+ * above and below the middle along this direction, clipped and not. The harmonics are sums of
+ * products of a multiple of the wave and the same multiple of the sample's angle; phases that are
+ * uniform make each of them zero on average. */
 struct direction {
     double sum, square, cube; /* of scores */
     double size;
@@ -34,7 +42,8 @@ struct direction {
     uint32_t residue[2][RESIDUES]; /* by the sample's sign */
 };
 
-/* Sums over the reports of products of two of them. */
+/* Sums over the reports of products of two directions i and j. The first index is the one with
+ * the noise, the second the one with the sample where the two differ. */
 struct product {
     double cross;           /* of scores */
     double sizes;           /* of sizes */
@@ -47,12 +56,15 @@ struct product {
     double turned2[2];      /* of their squares */
 };
 
+/* Sums over pairs of reports that are so many reports apart. */
 struct lag {
     double product; /* of scores, then of their sizes */
     double sizes;
     double count;
 };
 
+/* What samples of one family keep of the clip radius, along the sample itself. Only studies
+ * without modulation are counted, where the rest is noise alone. */
 struct family {
     double reports;
     double radial; /* residue along the kept sample, in noise sds */
@@ -60,6 +72,7 @@ struct family {
     double claimed;
 };
 
+/* All sums over the reports of one frame. */
 struct audit_battery {
     struct audit *audit;
     const struct audit_scene *scene;
@@ -83,7 +96,7 @@ struct audit_battery {
     struct audit_ids ids;
     /* Of whole reports: */
     uint32_t norm[CELLS]; /* the norms' shares */
-    double least;         /* reports whose norm is among the smallest thousandth */
+    double least;         /* reports with a norm among the smallest thousandth */
     double most;
     unsigned threes;
     double *plus; /* reports in which three signs multiply to plus; at last, all of them */
@@ -92,10 +105,10 @@ struct audit_battery {
 /* Sizes of scores from which on they are counted as tails. */
 static const double tail_at[TAILS] = {2.0, 2.5, 3.0, 3.5, 4.0, 4.5};
 
-/* The share of reports whose norms are counted as too small, or too large. */
+/* The share of norms at either end that are counted apart. */
 static const double rare = 1e-3;
 
-/* Scores along a vector of strong waves are uniform, all others normal. */
+/* Direction i is a broadcast vector: its scores are uniform. All others are normal. */
 static inline bool is_wave(const struct audit_battery *battery, unsigned i)
 {
     return i < battery->scene->m;

@@ -1,4 +1,8 @@
-/* audit_parts.h -- what the files of the audit share. */
+/* audit_parts.h -- the interface between the files of the audit.
+ *
+ * In the order of dependence: checks.c gathers single tests and has their p-values; device.c makes
+ * reports and reads them; noise.c and noise_judge.c add up and judge what noisy samples hold;
+ * ledger.c, samples.c, pairs.c and ballot.c are the parts of a run, which audit.c calls. */
 #ifndef TREMOLO_AUDIT_PARTS_H
 #define TREMOLO_AUDIT_PARTS_H
 
@@ -10,11 +14,11 @@
 
 /* ---- checks (checks.c) */
 
-/* In the order in which findings are told: causes first. */
+/* In the order in which findings are printed: causes first. */
 #define AUDIT_CHECKS(X)                                                                            \
-    X(EPSILON, "claim.epsilon", "two people are told apart, whatever the mechanism")               \
+    X(EPSILON, "claim.epsilon", "two people are distinguished, whatever the mechanism")            \
     X(DELTA, "claim.delta", "likelihood ratios beyond the claimed epsilon")                        \
-    X(MU, "claim.mu", "two people are told apart, Gaussian trade-off")                             \
+    X(MU, "claim.mu", "two people are distinguished, Gaussian trade-off")                          \
     X(CHARGE, "claim.charge", "a release is charged what it costs, the study promises no less")    \
     X(READ, "bytes.read", "reports are made and can be read")                                      \
     X(LENGTH, "bytes.length", "reports have one length")                                           \
@@ -55,6 +59,7 @@
     X(MOMENTS, "server.moments", "debiased moments are those of the samples")                      \
     X(TIMING, "timing", "running time does not depend on the sample")
 
+/* The checks as numbers, in the same order. */
 enum audit_check {
 #define AUDIT_ID(id, name, what) CHECK_##id,
     AUDIT_CHECKS(AUDIT_ID)
@@ -64,8 +69,10 @@ enum audit_check {
 
 enum { AUDIT_COORDINATES_MAX = TREMOLO_MAX_DIMENSION + 1 };
 
-/* A device in memory. What is written to it can be made to fail or be lost, and its
- * entropy to fail. */
+/* A device in memory: two slots for each study, a source of entropy, and perhaps a counter. The
+ * platform's callbacks read and write this struct. Storage and entropy fail where a `without_`
+ * member says so. A copy of the slots is a snapshot of the device: tests restore one to play an
+ * older copy. */
 struct audit_device {
     struct tremolo_slot slots[4];
     unsigned studies; /* 1 or 2 */
@@ -84,6 +91,9 @@ struct audit_device {
     unsigned long number; /* of devices enrolled so far */
 };
 
+/* One run. Every part draws its own choices from `random`, in a fixed order, so that a seed gives
+ * the same run again; devices draw from their own source. `status` is the first failure of the
+ * audit itself: each part returns early once it is set, and the run reports it. */
 struct audit {
     const struct tremolo_audit_plan *plan;
     struct tremolo_audit_result *result;
@@ -91,13 +101,13 @@ struct audit {
     struct audit_device device;
     struct tremolo_work work;
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES]; /* of the report that was made last */
-    const struct tremolo_study *length_of;   /* whose reports have this length: */
+    const struct tremolo_study *length_of;   /* the study with reports of this length: */
     size_t length;
     const struct tremolo_progress *progress;
     enum tremolo_status status; /* the first failure, which ends the run */
 };
 
-/* Does the run go on after this step? The first failure stays. */
+/* Record the result of a step. True while nothing has failed; the first failure stays. */
 static inline bool audit_goes_on(struct audit *audit, enum tremolo_status step)
 {
     audit->status = audit->status == TREMOLO_OK ? step : audit->status;
@@ -107,18 +117,18 @@ static inline bool audit_goes_on(struct audit *audit, enum tremolo_status step)
 /* In place of a p-value: there are too few reports for this test. */
 #define AUDIT_TOO_FEW (-1.0)
 
-/* One single test of a check: its p-value, what was seen and claimed, and what is wrong if it
- * is too small. Where nothing is left to chance p is 0 or 1. */
+/* Note one single test of a check: its p-value, what was seen and what was claimed, and the
+ * sentence to print if p is too small. Where nothing is left to chance p is 0 or 1. */
 void audit_note(struct audit *audit, enum audit_check check, double p, double seen, double claimed,
                 const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* The same of what holds or does not, and of a test that had too few reports. */
+/* Note an expectation that holds or does not, and a test that had too few reports. */
 void audit_expect(struct audit *audit, enum audit_check check, bool holds, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void audit_leave_out(struct audit *audit, enum audit_check check);
 void audit_judge(struct tremolo_audit_result *result, double false_alarm);
 
-/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, of a sum over the root of its squares
- * whose terms are symmetric, of k successes of n at probability q. One-sided: equal counts of
+/* P-values, or AUDIT_TOO_FEW. Two-sided: of a standard normal, of a sum of symmetric
+ * terms over the root of their squares, of k successes of n at probability q. One-sided: equal counts of
  * `cells` cells. */
 double audit_p_normal(double z);
 double audit_p_even(double z);
@@ -126,7 +136,8 @@ double audit_p_binomial(double k, double n, double q);
 double audit_p_uniform(const uint32_t *count, unsigned cells);
 double audit_normal_cdf(double z);
 
-/* How often a test says "person 0" of each of two people. */
+/* How often a test says "person 0" of each of two people. above[0] / trials[0] is the rate of
+ * true positives, above[1] / trials[1] that of false ones. */
 struct audit_rates {
     uint64_t above[2];
     uint64_t trials[2];
@@ -151,12 +162,14 @@ double audit_p_rates(const struct audit_rates *rates, enum audit_measure measure
 
 /* ---- devices and samples (device.c) */
 
+/* A sample as a device is given it: raw integers between the study's bounds, or beyond them. */
 struct audit_sample {
     int32_t features[TREMOLO_MAX_DIMENSION];
     int32_t response;
 };
 
-/* From here on a false answer means that the run has failed. */
+/* Make the device new and enrol it with these budgets. Here and below false means that the run has
+ * failed. */
 bool audit_enrol(struct audit *audit, uint32_t budget, uint32_t epsilon);
 struct tremolo_platform audit_platform(struct audit *audit);
 void audit_expect_wiped(struct audit *audit);
@@ -181,6 +194,9 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
  * noise that is drawn is not on a vector. */
 enum audit_frame_kind { AUDIT_AXES, AUDIT_TURNED, AUDIT_AXES_FROM_LAST, AUDIT_FRAMES };
 
+/* The basis in which residues are taken. Row j is a unit vector of n numbers; the devices get the
+ * first m rows, without the response, as their vectors. The response always keeps its own axis,
+ * because it is not modulated. */
 struct audit_frame {
     const struct audit_scene *scene;
     const char *name;
@@ -189,7 +205,8 @@ struct audit_frame {
     int16_t *vectors; /* m * d, or NULL */
 };
 
-/* A study as its reports are read: lengths in fine units. */
+/* A study as its reports are read, with everything that follows from its integers alone. Lengths
+ * are in fine units. The pointers are owned: close the scene even when opening it failed. */
 struct audit_scene {
     struct audit *audit;
     const char *name;
@@ -253,6 +270,8 @@ enum {
     AUDIT_TELLS = 6,
 };
 
+/* Sums over all ids, and the ids themselves, which are sorted in the end to find any that came
+ * twice. */
 struct audit_ids {
     uint8_t (*seen)[TREMOLO_REPORT_ID_BYTES]; /* the caller frees it */
     size_t count;
@@ -263,8 +282,8 @@ struct audit_ids {
     double square[AUDIT_TELLS];
 };
 
-/* `tells`: up to AUDIT_TELLS numbers of unit size an id might tell, what they are, and whose
- * matter it is if it does. */
+/* A number that an id might reveal, and the check that fails if it does. `tells` of the functions
+ * below are up to AUDIT_TELLS such numbers of one report, each of variance 1. */
 struct audit_tell {
     const char *name; /* NULL: none */
     enum audit_check check;

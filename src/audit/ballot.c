@@ -43,11 +43,13 @@ enum {
 
 enum { REFILL = 256 };
 
+/* Rotate left. */
 static uint32_t rotate(uint32_t word, unsigned by)
 {
     return word << by | word >> (32 - by);
 }
 
+/* The quarter round of ChaCha. */
 static void quarter(uint32_t *x, unsigned a, unsigned b, unsigned c, unsigned d)
 {
     x[a] += x[b];
@@ -81,6 +83,7 @@ static void audit_chacha(uint32_t out[16], const uint32_t key[8], const uint32_t
     }
 }
 
+/* Little-endian words. */
 static void audit_load_words(uint32_t *words, const uint8_t *bytes, unsigned count)
 {
     for (unsigned i = 0; i < count; i++, bytes += 4) {
@@ -89,7 +92,8 @@ static void audit_load_words(uint32_t *words, const uint8_t *bytes, unsigned cou
     }
 }
 
-/* The first entry of a device's ledger, before it makes a report. */
+/* The first entry of a device's ledger, before it makes a report: secret and sequence are two of
+ * the four things that the report's randomness depends on. */
 struct audit_before {
     uint8_t secret[TREMOLO_SECRET_BYTES];
     uint32_t sequence;
@@ -101,6 +105,8 @@ struct audit_draw {
     unsigned rank;
 };
 
+/* The device's generator, as the wire format describes it: a key that is replaced at every
+ * refill, and the bytes of the last one. */
 struct stream {
     uint32_t key[8];
     uint32_t last[4]; /* counter and nonce */
@@ -108,6 +114,7 @@ struct stream {
     unsigned next;
 };
 
+/* Four blocks: the first 32 bytes are the next key, the others are given out. */
 static void refill(struct stream *stream)
 {
     for (unsigned block = 0; block < 4; block++) {
@@ -123,6 +130,7 @@ static void refill(struct stream *stream)
     stream->next = TREMOLO_SEED_BYTES;
 }
 
+/* The next random byte of a report. */
 static uint8_t next_byte(struct stream *stream)
 {
     if (stream->next == REFILL) {
@@ -145,6 +153,8 @@ static unsigned face(struct stream *stream, unsigned count)
     return drawn;
 }
 
+/* The stream of one report. Its key is entropy, study id and secret, bit by bit; its nonce is
+ * round and sample number (`key`) and the ledger's sequence. */
 static struct stream seed(const struct audit_before *before, const struct audit_device *device,
                           const struct tremolo_study *study, uint32_t key)
 {
@@ -157,6 +167,7 @@ static struct stream seed(const struct audit_before *before, const struct audit_
     return stream;
 }
 
+/* What the report to come depends on, read before it is made. */
 static struct audit_before audit_before(struct audit_device *device)
 {
     struct audit_before before = {.sequence = device->slots[0].sequence};
@@ -164,7 +175,7 @@ static struct audit_before audit_before(struct audit_device *device)
     return before;
 }
 
-/* `key` is round * 65536 + sample. */
+/* The id and the rank that the report must have. `key` is round * 65536 + sample. */
 static struct audit_draw audit_draw_of(const struct audit_before *before,
                                        const struct audit_device *device,
                                        const struct tremolo_study *study, uint32_t key)
@@ -205,14 +216,17 @@ static void expand(int8_t *entry, unsigned entries, const uint32_t key[8], unsig
 
 /* ---------------------------------------------------------------- people and scores */
 
+/* One person of a pair: the sample, the point that answers are compared with, and what the
+ * ballots of all devices with this sample gave. */
 struct person {
     struct audit_sample sample;
     double point[ENTRIES_MAX];
-    uint64_t reports; /* whose ranks are clear */
+    uint64_t reports; /* with clear ranks */
     uint64_t early;
     double place; /* sum over these: where answers stand among the early, or the late */
 };
 
+/* Two people and the test between them. */
 struct pair {
     const char *kind;
     unsigned index;
@@ -220,6 +234,7 @@ struct pair {
     struct audit_rates told; /* by an answer that is early for person 0 alone */
 };
 
+/* A raw value in half ranges from the middle of its range, at most `most` in size. */
 static double half_ranges(int32_t raw, const struct tremolo_bounds *range, double most)
 {
     double width = (double)range->high - range->low;
@@ -292,6 +307,7 @@ static unsigned rank_of(const double score[ANSWERS], unsigned answer)
     return before;
 }
 
+/* Order scores, larger first. */
 static int compare_down(const void *one, const void *two)
 {
     double a = *(const double *)one;
@@ -299,17 +315,18 @@ static int compare_down(const void *one, const void *two)
     return (a < b) - (a > b);
 }
 
+/* All scores, larger first. */
 static void sort_down(double sorted[ANSWERS], const double score[ANSWERS])
 {
     memcpy(sorted, score, ANSWERS * sizeof *sorted);
     qsort(sorted, ANSWERS, sizeof *sorted, compare_down);
 }
 
-/* The device keeps scores to 16 bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here,
- * and rounds on the way there: they are off by 0.024 at most, as measured in 350,000 ballots.
- * Where the last of the first answers and the next are closer than twice that, their order
- * is the device's secret. Which reports are left out for it depends on id and sample alone, so
- * that nothing is biased. */
+/* True if the order decides whether an answer is among the first. The device keeps scores to 16
+ * bits, 2^9 to 2^11 to a standard deviation, which is 6.3 here, and rounds on the way there: they
+ * are off by at most 0.024, as measured in 350,000 ballots. Where the last of the first answers
+ * and the next are closer than twice that, only the device knows their order. Which reports are
+ * left out for it depends on id and sample alone, so that nothing is biased. */
 static bool is_clear(const double sorted[ANSWERS], unsigned first)
 {
     return sorted[first - 1] - sorted[first] > 0.05;
@@ -317,12 +334,14 @@ static bool is_clear(const double sorted[ANSWERS], unsigned first)
 
 /* ---------------------------------------------------------------- counting */
 
+/* Sums over pairs of ballots that are so many ballots apart. */
 struct lag {
     double early; /* products of scores */
     double place;
     double count;
 };
 
+/* What is counted over all ballots. */
 struct ballots {
     struct audit *audit;
     struct tremolo_study study;
@@ -345,6 +364,8 @@ struct ballots {
     struct audit_ids ids;
 };
 
+/* Place two people: opposite ends of an axis, corners, a corner and the middle, far outside the
+ * ranges, or anywhere. A public response is the same for both. */
 static void place_pair(struct pair *pair, const struct tremolo_study *study,
                        struct tremolo_random *random)
 {
@@ -361,13 +382,14 @@ static void place_pair(struct pair *pair, const struct tremolo_study *study,
                                                             : sign;
         }
         if (study->response == TREMOLO_RESPONSE_PUBLIC) {
-            place[study->dimension] = 0.25; /* the same for both: nobody's secret */
+            place[study->dimension] = 0.25; /* the same for both: it is public */
         }
         audit_sample_at(&pair->person[k].sample, study, place);
         find_point(&pair->person[k], study);
     }
 }
 
+/* All pairs of people. */
 static bool make_pairs(struct ballots *ballots)
 {
     const struct tremolo_study *study = &ballots->study;
@@ -416,6 +438,7 @@ static enum tremolo_status check_row(struct ballots *ballots, const struct tremo
     return status;
 }
 
+/* Add the products with earlier ballots, of the same device and of others. */
 static void add_lags(struct ballots *ballots, double early, double place, unsigned long device)
 {
     memmove(ballots->past + 1, ballots->past, LAGS * sizeof *ballots->past);
@@ -435,7 +458,8 @@ static void add_lags(struct ballots *ballots, double early, double place, unsign
     }
 }
 
-/* The score of the answer must be, but for rounding, that which stands at the rank drawn. */
+/* Compare with what had to be drawn. The answer's score must be, up to rounding, the one at the
+ * rank drawn. */
 static void compare_draw(struct ballots *ballots, const struct audit_draw *draw, const uint8_t *id,
                          double score, const double sorted[ANSWERS])
 {
@@ -443,6 +467,8 @@ static void compare_draw(struct ballots *ballots, const struct audit_draw *draw,
     ballots->other_ranks += fabs(score - sorted[draw->rank]) > 0.1;
 }
 
+/* Count one ballot: find the rank of its answer for both people, and add it to all sums. False
+ * when the run has failed. */
 static bool count_report(struct ballots *ballots, struct pair *pair, unsigned number,
                          const struct tremolo_report *report, const struct audit_draw *draw)
 {
@@ -491,6 +517,7 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
            audit_goes_on(audit, check_row(ballots, report, entry, answer));
 }
 
+/* A device's whole life: half of its ballots in one round, half in the next. */
 static void one_device(struct ballots *ballots, struct pair *pair, unsigned number,
                        unsigned releases)
 {
@@ -522,7 +549,7 @@ static unsigned releases_of(const struct ballots *ballots, uint64_t i)
 
 /* ---------------------------------------------------------------- judging */
 
-/* Ranks that expect few are taken together. */
+/* Chi-squared of the ranks against the law. Ranks that expect few are taken together. */
 static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_law *law)
 {
     double square = 0.0;
@@ -554,12 +581,14 @@ struct centre {
     double spread[2]; /* place among its kind; their variance; 0: all are the same */
 };
 
+/* The centre if the law holds. */
 static struct centre centre_of_law(const struct ballots *ballots)
 {
     return (struct centre){
         ballots->audit->plan->law.top / 0x1p32, 0.0, 1.0, {0.0, 0.0}, {1.0, 1.0}};
 }
 
+/* The centre as it was seen. */
 static struct centre centre_seen(const struct ballots *ballots)
 {
     static const double constant = 1e-6; /* below it a variance is rounding */
@@ -578,7 +607,8 @@ static struct centre centre_seen(const struct ballots *ballots)
     return centre;
 }
 
-/* Do all samples deviate from the law in the same way? */
+/* True if all samples deviate from the law in the same way: then the law is wrong, and not for
+ * one sample. */
 static bool are_alike(const struct ballots *ballots, const struct centre *seen)
 {
     static const double unlike_p = 1e-3; /* only which of two names a wrong law gets hangs on it */
@@ -598,6 +628,7 @@ static bool are_alike(const struct ballots *ballots, const struct centre *seen)
                           tremolo_chi2_tail(people - 1, 0.0, square[1]) > unlike_p);
 }
 
+/* Judge each pair: its bound on epsilon, and the ranks of either person. */
 static void judge_pairs(const struct ballots *ballots, const struct centre *centre)
 {
     struct audit *audit = ballots->audit;
@@ -608,7 +639,7 @@ static void judge_pairs(const struct ballots *ballots, const struct centre *cent
         audit_note(audit, CHECK_EPSILON,
                    audit_p_rates(&pair->told, AUDIT_EPSILON, plan->claim.epsilon, 0.0), bound,
                    plan->claim.epsilon,
-                   "two people (%s %u) are told apart with epsilon %.4g or more, claimed %.4g",
+                   "two people (%s %u) are distinguished with epsilon %.4g or more, claimed %.4g",
                    pair->kind, pair->index, bound, plan->claim.epsilon);
         for (unsigned person = 0; person < 2; person++) {
             double n = (double)pair->person[person].reports;
@@ -632,6 +663,7 @@ static void judge_pairs(const struct ballots *ballots, const struct centre *cent
     }
 }
 
+/* Ranks of ballots of one device, and of devices in turn, are not correlated. */
 static void judge_lags(const struct ballots *ballots, const struct centre *centre)
 {
     for (unsigned k = 1; k <= LAGS; k++) {
@@ -654,6 +686,8 @@ static void judge_lags(const struct ballots *ballots, const struct centre *centr
     }
 }
 
+/* Judge all ballots: the law first, because the other tests compare with what was seen if it
+ * fails. */
 static void judge(const struct ballots *ballots)
 {
     struct audit *audit = ballots->audit;
@@ -712,8 +746,9 @@ static void judge(const struct ballots *ballots)
     result->false_positive = audit_rate(told, 1);
 }
 
-/* Every second pair of devices is a corner and the middle, whose points are nearly
- * orthogonal, so that few answers are first for both; the others take turns. */
+/* Run 2 * pairs / 4 devices with ballots. Every second pair of devices is a corner and the
+ * middle: their points are nearly orthogonal, so that few answers are first for both. The others
+ * take turns. */
 void audit_ballot_run(struct audit *audit)
 {
     struct ballots *ballots = calloc(1, sizeof *ballots);

@@ -1,9 +1,13 @@
 /* checks.c -- single tests gathered into named checks, and their p-values.
  *
  * A check keeps the smallest p-value of its tests, multiplied by their number (Bonferroni). It
- * fails below false_alarm / (number of checks), so that all checks together fail a sound build
- * with probability false_alarm at most. Nothing is assumed about how tests depend on each
- * other. */
+ * fails below false_alarm / (number of checks). So all checks together fail a sound build with
+ * probability false_alarm at most, for any dependence between tests: tests may look at the same
+ * reports in many ways.
+ *
+ * P-values must be right far into the tails, because a check with ten thousand tests fails only
+ * near 2e-12. Each function says where its approximation holds; a test that has too few reports
+ * for it answers AUDIT_TOO_FEW and is not counted. */
 #include "accountant.h"
 #include "audit_parts.h"
 
@@ -12,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Record one test. A check keeps its smallest p-value with the sentence that belongs to it, and
+ * counts all tests, because the p-value is multiplied by their number in the end. */
 static void note(struct tremolo_audit_check *check, double p, double seen, double claimed,
                  const char *format, va_list arguments)
 {
@@ -47,6 +53,8 @@ void audit_leave_out(struct audit *audit, enum audit_check id)
     audit->result->checks[id].left_out++;
 }
 
+/* Give every check its name, correct its p-value, and decide. Sentences of checks that passed are
+ * removed. */
 void audit_judge(struct tremolo_audit_result *result, double false_alarm)
 {
     static const struct {
@@ -86,13 +94,15 @@ double audit_p_normal(double z)
     return erfc(fabs(z) * M_SQRT1_2);
 }
 
-/* At most 1 / (4 Q(sqrt 2)) times as often as a normal (Bentkus and Dzindzalieta 2015). */
+/* The tail of a sum of independent symmetric terms over the root of their squares is at most 1 /
+ * (4 Q(sqrt 2)) times that of a normal (Bentkus and Dzindzalieta 2015). */
 double audit_p_even(double z)
 {
     static const double slack = 3.18;
     return fmin(1.0, slack * audit_p_normal(z));
 }
 
+/* Twice the exact tail on the side of k, from the incomplete beta function. */
 double audit_p_binomial(double k, double n, double q)
 {
     double least = k > n * q ? tremolo_beta_tail(k, n - k + 1.0, q, false)
@@ -101,7 +111,8 @@ double audit_p_binomial(double k, double n, double q)
     return fmin(1.0, 2.0 * least);
 }
 
-/* Equal cells; fewer than eight expected in each are too few for the approximation. */
+/* Chi-squared over equal cells. Fewer than eight expected in each are too few for the
+ * approximation. */
 double audit_p_uniform(const uint32_t *count, unsigned cells)
 {
     double total = 0.0;
@@ -134,6 +145,8 @@ struct bounds {
     double false_high;
 };
 
+/* Clopper-Pearson bounds of both rates, each at half of the error. Without trials they say
+ * nothing. */
 static struct bounds bound_rates(const struct audit_rates *rates, double error)
 {
     struct bounds bounds;
@@ -146,7 +159,7 @@ static struct bounds bound_rates(const struct audit_rates *rates, double error)
     return known ? bounds : (struct bounds){0.0, 1.0};
 }
 
-/* z with Q(z) = p, by halving: enough for bounds that are quoted to four digits. */
+/* z with Q(z) = p, by halving: enough for bounds that are printed to four digits. */
 static double upper_quantile(double p)
 {
     double low = -40.0;

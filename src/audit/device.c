@@ -1,7 +1,18 @@
-/* device.c -- devices in memory, driven as a real one would be.
+/* device.c -- reports made by devices in memory, and how the audit reads them.
  *
- * Ledger, generator, clip, modulation, noise, rounding and encoding all run, and the audit
- * sees nothing but the bytes. */
+ * A device is driven as a real one would be: ledger, generator, clip, modulation, noise, rounding and
+ * encoding all run, and the audit sees nothing but the bytes. What is written to a device can be made
+ * to fail or be lost, and its entropy to fail, repeat itself or change by a bit.
+ *
+ * Noisy samples are read in a *scene*, which is a study with what is known of its law. A report is
+ *
+ *     (1 - alpha) clip(x) + waves along the broadcast vectors + noise, rounded to the wire.
+ *
+ * The audit knows x and computes the kept sample by itself, in floating point. The residue is normal in
+ * every direction orthogonal to the vectors, and a cosine of a uniform angle plus a normal along each
+ * of them. Half a step of dither makes the rounded values continuous: noise is eight steps or more, so
+ * that the sum of both is normal to 1e-5. A *frame* is an orthonormal basis of the directions along
+ * which residues are taken. Ids of either release come last. */
 #include "audit_parts.h"
 
 #include <math.h>
@@ -9,6 +20,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* Fill bytes from the operating system, or from the device's seeded generator. A seeded source
+ * can be made to repeat itself with a period, at every call, and to have one bit flipped. */
 static int draw_entropy(struct audit_device *device, uint8_t *bytes, size_t length)
 {
     size_t start = device->entropy_bytes;
@@ -31,7 +44,9 @@ static int draw_entropy(struct audit_device *device, uint8_t *bytes, size_t leng
     return 0;
 }
 
-/* Seeds only: the device's own generator makes everything else of them. */
+/* The platform's entropy callback. It gives seeds only: the device's own generator makes
+ * everything else of them. The last seed is kept, so that the audit can compute what a report
+ * must hold. */
 static int give_entropy(void *context, uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
@@ -43,6 +58,8 @@ static int give_entropy(void *context, uint8_t *bytes, size_t length)
     return 0;
 }
 
+/* The platform's read callback. It fails on request, and for a slot that the device does not
+ * have. */
 static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
@@ -54,6 +71,7 @@ static int read_slot(void *context, unsigned slot, uint8_t *bytes, size_t length
     return 0;
 }
 
+/* The platform's write callback, with the same rules. */
 static int write_slot(void *context, unsigned slot, const uint8_t *bytes, size_t length)
 {
     struct audit_device *device = context;
@@ -92,6 +110,7 @@ struct tremolo_platform audit_platform(struct audit *audit)
     };
 }
 
+/* True if all bytes of the object, at most those of a working memory, are zero. */
 static bool is_zero(const void *object, size_t length)
 {
     static const uint8_t zeros[sizeof(struct tremolo_work)];
@@ -104,7 +123,7 @@ void audit_expect_wiped(struct audit *audit)
                  "the working memory is not wiped after a report");
 }
 
-/* A broken build may have stored any length. */
+/* The secret follows the report in a slot. A broken build may have stored any length. */
 uint8_t *audit_secret_of(struct tremolo_slot *slot)
 {
     return slot->report + slot->length % (TREMOLO_MAX_REPORT_BYTES + 1);
@@ -148,6 +167,7 @@ bool audit_report(struct audit *audit, struct tremolo_report *report,
     return audit_goes_on(audit, status);
 }
 
+/* The integer nearest to a place given in half ranges from the middle of the bounds. */
 static int32_t raw_at(double place, const struct tremolo_bounds *bounds)
 {
     double width = (double)bounds->high - bounds->low;
@@ -166,6 +186,7 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
 
 /* ---------------------------------------------------------------- frames */
 
+/* The inner product of two vectors of n. */
 static double product(const double *a, const double *b, unsigned n)
 {
     double sum = 0.0;
@@ -175,7 +196,9 @@ static double product(const double *a, const double *b, unsigned n)
     return sum;
 }
 
-/* Rows of the features' space at random, made orthonormal one after the other, twice. */
+/* Fill d rows with a random orthonormal basis of the features' space: normal vectors, made
+ * orthogonal to the earlier ones twice, because once leaves errors of the size of the
+ * cancellation. The response keeps its axis. */
 static void turn(double *row, unsigned d, unsigned n, struct tremolo_random *random)
 {
     for (unsigned j = 0; j < d; j++) {
@@ -197,6 +220,8 @@ static void turn(double *row, unsigned d, unsigned n, struct tremolo_random *ran
     }
 }
 
+/* Make a frame of one kind. The vectors that devices get are its first m rows, rounded to the
+ * device's integers. */
 static enum tremolo_status open_frame(struct audit_frame *frame, const struct audit_scene *scene,
                                       enum audit_frame_kind kind)
 {
@@ -236,6 +261,8 @@ static enum tremolo_status open_frame(struct audit_frame *frame, const struct au
  * are closer than the noise. */
 enum { CONTRAST_MAX = 256, NODES_MAX = 64 + 8 * CONTRAST_MAX };
 
+/* Tabulate the law of a modulated direction in units of the noise: distribution, then log
+ * density. */
 static enum tremolo_status fill_table(struct audit_scene *scene)
 {
     double contrast = scene->amplitude / scene->sd;
@@ -267,6 +294,7 @@ static enum tremolo_status fill_table(struct audit_scene *scene)
     return TREMOLO_OK;
 }
 
+/* Linear interpolation in one half of the table; beyond the ends the last value holds. */
 static double look_up(const double *table, double place)
 {
     place = fmin(fmax(place, 0.0), AUDIT_TABLE - 1.0001);
@@ -274,6 +302,7 @@ static double look_up(const double *table, double place)
     return table[k] + (place - k) * (table[k + 1] - table[k]);
 }
 
+/* Where a residue t lies in the table. */
 static double place_of(const struct audit_scene *scene, double t)
 {
     return 0.5 * (t / scene->sd / scene->table_end + 1.0) * (AUDIT_TABLE - 1.0);
@@ -327,12 +356,15 @@ void audit_scene_close(struct audit_scene *scene)
     free(scene->table);
 }
 
+/* A raw value in fine units: clamped to its bounds, scaled and rounded as the device does. */
 static double scaled(int32_t raw, const struct tremolo_bounds *bounds, double unit)
 {
     double inside = fmin(fmax(raw, bounds->low), bounds->high);
     return rint((2.0 * (inside - bounds->low) / ((double)bounds->high - bounds->low) - 1.0) * unit);
 }
 
+/* (1 - alpha) clip(x) by the audit's own arithmetic, in fine units, and the norm before the clip
+ * in clip radii. */
 void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
                 const struct audit_sample *sample)
 {
@@ -347,6 +379,8 @@ void audit_kept(double *kept, double *norm, const struct audit_scene *scene,
     }
 }
 
+/* Note whether the response was sent as the study says: a public one as its place between the
+ * bounds, a private one not at all. */
 static void read_response(const struct audit_scene *scene, const struct tremolo_report *report,
                           const struct audit_sample *sample)
 {
@@ -394,17 +428,18 @@ bool audit_look(struct audit_view *view, const struct audit_frame *frame,
 
 /* ---------------------------------------------------------------- ids of reports
  *
- * Every bit of an id is compared with its neighbour bits, with the same bit of the report
- * before, and with numbers that it might tell: coordinates of the sample, its length, noise or
- * rank. */
+ * Every bit of an id is compared with its neighbour bits, with the same bit of the report before,
+ * and with numbers that it might reveal: coordinates of the sample, its length, noise or rank. */
 
 enum { BYTES = TREMOLO_REPORT_ID_BYTES };
 
+/* Bit `bit` of an id, least significant first. */
 static unsigned bit_of(const uint8_t *id, unsigned bit)
 {
     return id[bit / 8] >> bit % 8 & 1;
 }
 
+/* Add one id and what it must not reveal. False when there is no memory. */
 bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id,
                    const double tells[AUDIT_TELLS])
 {
@@ -436,11 +471,14 @@ bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id
     return true;
 }
 
+/* Order ids by their bytes. */
 static int compare(const void *one, const void *two)
 {
     return memcmp(one, two, BYTES);
 }
 
+/* Judge all ids: nibbles uniform, bits changing in half of the reports, no correlation with any
+ * of the numbers, none twice. Sorts the list of ids. */
 void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
                      const struct audit_tell *tells)
 {

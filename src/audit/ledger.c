@@ -1,15 +1,28 @@
 /* ledger.c -- the checks that need no counting: charges, ledger, entropy, bytes.
  *
- * Nothing here is left to chance: each expectation is part of the device's contract, and one
- * exception is a finding. A report's chance must come from the platform's entropy alone, all of
- * it; if the source repeats itself, from what the ledger, the study, the round and the sample
- * add (docs/reference/proofs.md, P8b). */
+ * Nothing here is left to chance: each expectation is part of the device's contract, and one exception
+ * is a finding. What is expected:
+ *
+ *   charges  a release is charged at least what it costs by docs/reference/proofs.md, once;
+ *   ledger   charge and bytes are stored in both slots before a byte leaves, a repetition gives the
+ *            same bytes, and damage, older copies or failing storage never give a charge back;
+ *   entropy  a report's chance comes from the platform's entropy alone, all of it; if the source
+ *            repeats itself, the ledger's secret, the study, the round and the sample number still
+ *            make reports differ (P8b);
+ *   bytes    reports of a study have one length, a MAC that notices every change, and the response
+ *            only where the study says so. */
 #include "audit_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STUDIES = 300, RELEASES = 4, SAMPLES = 60, DRAINED = 64, ENTROPY_BITS_MAX = 8 * 96 };
+enum {
+    STUDIES = 300, /* random ones, to compare charges with costs */
+    RELEASES = 4,  /* rounds of the study that most checks use */
+    SAMPLES = 60,  /* from one end of the range to the other, and beyond */
+    DRAINED = 64,  /* reports that a drain asks for */
+    ENTROPY_BITS_MAX = 8 * 96,
+};
 
 /* ---------------------------------------------------------------- one device */
 
@@ -25,12 +38,15 @@ struct audit_life {
     size_t length;
 };
 
+/* A round of the device's study, with the study's vectors if it has any. */
 static struct tremolo_round round_of(const struct audit_life *life, unsigned number)
 {
     return (struct tremolo_round){life->study.vectors > 0 ? life->vectors : NULL, (uint16_t)number};
 }
 
-/* Report number `release`, straight from the core, whose refusals are expected here. */
+/* Report number `release`, straight from the core. Here a refusal may be what is expected, so
+ * that it does not end the run. The bytes are filled beforehand, to show what the core leaves in
+ * them. */
 static enum tremolo_status ask(struct audit_life *life, unsigned release)
 {
     struct audit *audit = life->audit;
@@ -53,6 +69,7 @@ static bool make_report(struct audit_life *life, unsigned release)
     return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, release));
 }
 
+/* True if the core left neither bytes nor a length. */
 static bool is_wiped(const struct audit_life *life)
 {
     for (size_t i = 0; i < sizeof life->bytes; i++) {
@@ -63,14 +80,14 @@ static bool is_wiped(const struct audit_life *life)
     return life->length == 0;
 }
 
-/* True if nothing leaves, for this reason or, with TREMOLO_OK, for any. */
+/* True if the core refuses for this reason, or with TREMOLO_OK for any, and nothing leaves. */
 static bool refuses(struct audit_life *life, unsigned release, enum tremolo_status reason)
 {
     enum tremolo_status status = ask(life, release);
     return status != TREMOLO_OK && (reason == TREMOLO_OK || status == reason) && is_wiped(life);
 }
 
-/* What is left of the budget of the study's release; -1 when the ledger is refused. */
+/* The rest of the budget that the study's release spends; -1 when the ledger is refused. */
 static double budget_left(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -82,7 +99,7 @@ static double budget_left(struct audit_life *life)
     return status == TREMOLO_OK ? value : -1.0;
 }
 
-/* Enrol with a budget of this many charges, rounded up to what the ledger counts in. */
+/* Enrol with a budget of so many charges, rounded up to what the ledger counts in. */
 static bool enrol_for(struct audit_life *life, double charges)
 {
     double budget = charges * tremolo_study_charge(&life->study);
@@ -92,13 +109,13 @@ static bool enrol_for(struct audit_life *life, double charges)
     return audit_enrol(life->audit, (uint32_t)budget, 0);
 }
 
-/* Several charges, if a ledger can hold them. */
+/* As many charges as are asked for at most, if a ledger can hold them. */
 static double room(const struct audit_life *life)
 {
     return fmin(3.5, (double)UINT32_MAX / tremolo_study_charge(&life->study));
 }
 
-/* Every value of the sample this many half ranges from the middle. */
+/* Set every value of the sample to a place, in half ranges from the middle. */
 static void place_all(struct audit_life *life, double place)
 {
     double places[AUDIT_COORDINATES_MAX + 1];
@@ -110,7 +127,8 @@ static void place_all(struct audit_life *life, double place)
 
 /* ---------------------------------------------------------------- entropy */
 
-/* The bytes of a fresh device's report under a seed, one bit of its entropy changed. */
+/* The bytes of a fresh device's report under a seed, with one bit of its entropy flipped. Notes
+ * that a report takes a whole seed of entropy. */
 static void report_under(struct audit_life *life, uint64_t seed, size_t flipped)
 {
     struct audit_device *device = &life->audit->device;
@@ -127,6 +145,8 @@ static void report_under(struct audit_life *life, uint64_t seed, size_t flipped)
                TREMOLO_SEED_BYTES);
 }
 
+/* The same entropy gives the same bytes, every bit of it matters, and without it no report
+ * leaves. */
 static void check_entropy(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -160,8 +180,8 @@ static void check_entropy(struct audit_life *life)
     device->seeded = kept.seeded;
 }
 
-/* A round's report under a source that repeats itself has chance of its own: another id than
- * `seen`, which becomes its id. To refuse is fine, too. */
+/* A report under a source that repeats itself must have another id than `seen`, which becomes its
+ * id. A refusal is also right. */
 static void check_another(struct audit_life *life, unsigned release,
                           uint8_t seen[TREMOLO_REPORT_ID_BYTES], const char *when)
 {
@@ -175,7 +195,7 @@ static void check_another(struct audit_life *life, unsigned release,
     }
 }
 
-/* A device whose source says the same at every call. */
+/* Enrol a device with a source that gives the same 32 bytes at every call. */
 static void repeat_entropy(struct audit_life *life)
 {
     life->audit->device.seeded = true;
@@ -183,7 +203,9 @@ static void repeat_entropy(struct audit_life *life)
     (void)enrol_for(life, room(life));
 }
 
-/* The same entropy at every call, in every round, and after a snapshot was restored. */
+/* With the same entropy at every call, reports of other rounds, samples and studies, and of a
+ * device restored from a snapshot, must differ. A seed with a period of 16 bytes or less must be
+ * refused. */
 static void check_repeating(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -245,7 +267,7 @@ static void check_secret_bits(struct audit_life *life)
     device->seeded = kept.seeded;
 }
 
-/* Does a report say a part of the secret, or what was secret before it? */
+/* True if eight bytes of the secret stand anywhere in the report. */
 static bool tells(const struct audit_life *life, const uint8_t *secret)
 {
     enum { PART = 8 };
@@ -259,7 +281,7 @@ static bool tells(const struct audit_life *life, const uint8_t *secret)
     return false;
 }
 
-/* Every commit renews the secret, by bytes that nothing else shows. */
+/* Every commit renews the secret, by bytes that appear in no report. */
 static void check_secret(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -279,6 +301,7 @@ static void check_secret(struct audit_life *life)
     audit_expect(audit, CHECK_HEDGED, !told, "a report holds a part of the ledger's secret");
 }
 
+/* All that concerns entropy, in order. */
 static void check_chance(struct audit_life *life)
 {
     check_entropy(life);
@@ -289,7 +312,7 @@ static void check_chance(struct audit_life *life)
 
 /* ---------------------------------------------------------------- charges */
 
-/* 2^24 mu^2, from what docs/reference/proofs.md proves (P1 to P3). */
+/* 2^24 mu^2 of a noisy sample, from what docs/reference/proofs.md proves (P1 to P4). */
 static double sample_cost(const struct tremolo_study *study)
 {
     double keep = (double)study->keep / TREMOLO_KEEP_ONE;
@@ -300,7 +323,7 @@ static double sample_cost(const struct tremolo_study *study)
     return TREMOLO_CHARGE_ONE * mu * mu;
 }
 
-/* 2^24 epsilon. */
+/* 2^24 epsilon of a ballot, from the law of the rank (P9). */
 static double ballot_cost(const struct tremolo_study *study)
 {
     double top = study->rank_top;
@@ -309,12 +332,14 @@ static double ballot_cost(const struct tremolo_study *study)
            log(top * (TREMOLO_BALLOT_ANSWERS - first) / (0x1p32 - top) / first);
 }
 
+/* What one release of the study costs in 2^-24, of mu^2 or epsilon, not rounded. */
 static double cost_of(const struct tremolo_study *study)
 {
     return study->release == TREMOLO_RELEASE_BALLOT ? ballot_cost(study) : sample_cost(study);
 }
 
-/* Studies whose clip is fine and whose charge is coarse: rounding down shows. */
+/* A study like the plan's with random integers. The clip is fine and the charge is coarse, so
+ * that a charge that is rounded down shows. */
 static struct tremolo_study draw_study(const struct tremolo_study *study,
                                        struct tremolo_random *random)
 {
@@ -331,6 +356,7 @@ static struct tremolo_study draw_study(const struct tremolo_study *study,
     return drawn;
 }
 
+/* The charge covers the cost, up to what doubles round. */
 static void check_charge(struct audit *audit, const struct tremolo_study *study)
 {
     double cost = cost_of(study);
@@ -341,6 +367,8 @@ static void check_charge(struct audit *audit, const struct tremolo_study *study)
                study->release == TREMOLO_RELEASE_BALLOT ? "epsilon" : "mu^2", cost);
 }
 
+/* Compare charges with costs for the plan's study and for random ones, and the plan's total with
+ * its claim. */
 static void check_charges(struct audit *audit)
 {
     const struct tremolo_audit_plan *plan = audit->plan;
@@ -361,7 +389,7 @@ static void check_charges(struct audit *audit)
 
 /* ---------------------------------------------------------------- one device's ledger */
 
-/* What reports took from the budget, and how many charges that ought to be. */
+/* Compare what was taken from the budget with so many charges. */
 static void expect_spent(struct audit_life *life, double spent, double charges, const char *who)
 {
     double charge = charges * tremolo_study_charge(&life->study);
@@ -370,6 +398,8 @@ static void expect_spent(struct audit_life *life, double spent, double charges, 
                charges > 1.0 ? "their" : "its", charge);
 }
 
+/* A report is charged once; asked for again it has the same bytes at no charge; the next one is
+ * charged, and the one before cannot be had any more. */
 static void check_spending(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -402,7 +432,7 @@ static void check_spending(struct audit_life *life)
     }
 }
 
-/* Two studies share one budget. */
+/* Two studies share one budget, and a third one finds no place in a ledger for two. */
 static void check_shared(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -424,7 +454,8 @@ static void check_shared(struct audit_life *life)
     audit->device.studies = 1;
 }
 
-/* After one report with a budget for one, and at once without any. */
+/* No second report on a budget for one, no new budget for an enrolled device, no report without
+ * any budget. */
 static void check_budget(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -446,8 +477,8 @@ static void check_budget(struct audit_life *life)
     }
 }
 
-/* A study whose releases cost so much that the sum of two, of ballots that of 17, does not fit the
- * ledger's numbers: fewer than a drain asks for. */
+/* A study so costly that the sum of two charges, of ballots of 17, does not fit the ledger's
+ * integers. A drain asks for more than that. */
 static struct tremolo_study dear_study(const struct tremolo_study *study)
 {
     struct tremolo_study dear = *study;
@@ -463,8 +494,8 @@ static struct tremolo_study dear_study(const struct tremolo_study *study)
     return dear;
 }
 
-/* Report until the device refuses: no more leave than the budget has charges, though there be
- * plenty for the other kind of release. */
+/* Report until the device refuses. No more reports may leave than the budget has charges, even
+ * with plenty of budget for the other release. */
 static void drain(struct audit_life *life, uint32_t budget)
 {
     struct audit *audit = life->audit;
@@ -487,6 +518,7 @@ static void drain(struct audit_life *life, uint32_t budget)
                floor(budget / charge));
 }
 
+/* Drain a usual study, and one with charges near the largest integer. */
 static void check_drained(struct audit_life *life)
 {
     const struct tremolo_study study = life->study;
@@ -499,7 +531,7 @@ static void check_drained(struct audit_life *life)
     life->study = study;
 }
 
-/* What cannot be read is neither empty nor new. */
+/* A ledger that cannot be read is neither empty nor new. */
 static void check_reading(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -511,11 +543,11 @@ static void check_reading(struct audit_life *life)
     audit_expect(audit, CHECK_LEDGER_BUDGET,
                  tremolo_device_enrol(&audit->work, &platform, UINT32_MAX, UINT32_MAX) !=
                      TREMOLO_OK,
-                 "a device whose ledger cannot be read is enrolled again");
+                 "a device with a ledger that cannot be read is enrolled again");
     audit->device.without_reading = false;
 }
 
-/* An older copy of the whole storage is older than the counter. */
+/* An older copy of the whole storage is refused, because the counter is ahead of it. */
 static void check_counter(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -531,7 +563,7 @@ static void check_counter(struct audit_life *life)
     audit->device.counted = false;
 }
 
-/* One changed byte, in both slots, gives nothing back. */
+/* No flipped bit in both slots gives back a charge. */
 static void check_damage(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -556,7 +588,9 @@ static void check_damage(struct audit_life *life)
     }
 }
 
-/* The ledger is what the storage holds, and bytes leave only once they are in it. */
+/* The ledger is what the storage holds, and bytes leave only once they are in it: without storage
+ * nothing leaves; both slots are written; an older copy of one slot changes nothing; unreadable
+ * slots are refused. */
 static void check_storage(struct audit_life *life)
 {
     struct audit *audit = life->audit;
@@ -598,7 +632,7 @@ static void check_storage(struct audit_life *life)
 
 /* ---------------------------------------------------------------- bytes */
 
-/* Does the report's MAC hold under a key that differs in one byte? */
+/* True if the report's MAC also holds under a key that differs in one byte. */
 static bool other_key_holds(const struct audit_life *life, const struct tremolo_report *report,
                             const uint8_t *key)
 {
@@ -612,6 +646,7 @@ static bool other_key_holds(const struct audit_life *life, const struct tremolo_
     return holds;
 }
 
+/* The MAC holds under its key and no other, and notices a change of every byte. */
 static void check_mac(struct audit_life *life)
 {
     static const uint8_t key[TREMOLO_MAC_KEY_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -642,8 +677,8 @@ static void check_mac(struct audit_life *life)
                        : "the MAC holds although a byte was changed");
 }
 
-/* Samples all over the range, a public response among them: each is sent as the study says,
- * and all reports have one length. */
+/* Samples all over the range and beyond it are sent as the study says, and all reports have one
+ * length. */
 static void check_bytes(struct audit_life *life, unsigned response)
 {
     struct audit *audit = life->audit;
@@ -677,6 +712,7 @@ static void check_bytes(struct audit_life *life, unsigned response)
     life->study = own;
 }
 
+/* The same with a public and with a private response. */
 static void check_responses(struct audit_life *life)
 {
     check_bytes(life, TREMOLO_RESPONSE_PUBLIC);
@@ -685,6 +721,8 @@ static void check_responses(struct audit_life *life)
     }
 }
 
+/* Run all of these. A device that refuses where it must not is a finding, and does not end the
+ * run. */
 void audit_ledger_run(struct audit *audit)
 {
     static void (*const checks[])(struct audit_life *) = {
@@ -701,7 +739,7 @@ void audit_ledger_run(struct audit *audit)
     for (size_t i = 0; i < sizeof checks / sizeof checks[0] && audit->status == TREMOLO_OK; i++) {
         checks[i](&life);
     }
-    if (audit->status != TREMOLO_OK) { /* the rest is looked at all the same */
+    if (audit->status != TREMOLO_OK) { /* the rest of the run goes on */
         audit_note(audit, CHECK_READ, 0.0, audit->status, 0.0, "a device with a budget refuses: %s",
                    tremolo_status_sentence(audit->status));
         audit->status = TREMOLO_OK;

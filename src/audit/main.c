@@ -1,8 +1,11 @@
-/* main.c -- tremolo-audit, the program behind `tremolo audit`: run the audits, print what they found.
+/* main.c -- tremolo-audit, the program that `tremolo audit` starts: run the audits, print what they found.
  *
  * The audit is a program of its own so that neither the library nor `tremolo` carries it. Its options
  * are those of `tremolo audit` (cli/audit.c), which has checked them already; they are parsed again
- * here, from the same table. */
+ * here, from the same table.
+ *
+ * A result is printed as text or as one JSON document. Both show, for each check, the worst of its
+ * tests; bounds are rounded down, because they are lower bounds. */
 #include "audit.h"
 #include "audit_options.h"
 #include "cli.h"
@@ -15,6 +18,7 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Ballots have a law of the rank. */
 static bool is_ballot(const struct tremolo_audit_plan *plan)
 {
     return plan->law.first > 0;
@@ -22,6 +26,7 @@ static bool is_ballot(const struct tremolo_audit_plan *plan)
 
 /* ---------------------------------------------------------------- JSON */
 
+/* The claim as JSON; mu only of noisy samples. */
 static json_t *claim_json(const struct tremolo_audit_claim *claim, bool ballot)
 {
     char neighbours[48] = "any";
@@ -33,11 +38,13 @@ static json_t *claim_json(const struct tremolo_audit_claim *claim, bool ballot)
                      claim->study[0] != '\0' ? claim->study : NULL);
 }
 
+/* A number, or null where it is not known. */
 static json_t *real_if(bool known, double value)
 {
     return known ? json_real(value) : json_null();
 }
 
+/* Every check that had something to test. One with too few reports has nulls. */
 static json_t *checks_json(const struct tremolo_audit_result *result)
 {
     json_t *array = json_array();
@@ -58,6 +65,7 @@ static json_t *checks_json(const struct tremolo_audit_result *result)
     return array;
 }
 
+/* What tests between two people gave, by direction. */
 static json_t *people_json(const struct tremolo_audit_result *result)
 {
     json_t *array = json_array();
@@ -73,6 +81,7 @@ static json_t *people_json(const struct tremolo_audit_result *result)
     return array;
 }
 
+/* The whole document of one audit. */
 static json_t *audit_json(const struct tremolo_audit_result *result,
                           const struct tremolo_audit_plan *plan)
 {
@@ -100,6 +109,7 @@ static json_t *audit_json(const struct tremolo_audit_result *result,
 
 /* ---------------------------------------------------------------- text */
 
+/* The study and the claim, in one line each. */
 static void print_claim(const struct tremolo_audit_plan *plan)
 {
     const struct tremolo_audit_claim *claim = &plan->claim;
@@ -126,13 +136,14 @@ static void print_claim(const struct tremolo_audit_plan *plan)
     (void)printf("\n\n");
 }
 
-/* Counts and large numbers in full, others by four digits. */
+/* Counts and large numbers in full, others with four digits. */
 static void print_number(double number)
 {
     bool whole = fabs(number) < 1e9 && (number == floor(number) || fabs(number) >= 1e4);
     (void)printf(whole ? " %11.0f" : " %11.4g", number);
 }
 
+/* The table of checks. */
 static void print_checks(const struct tremolo_audit_result *result)
 {
     (void)printf("%-6s  %-19s %-64s %11s %11s %8s\n", "", "check", "claim", "seen", "claimed", "p");
@@ -152,6 +163,7 @@ static void print_checks(const struct tremolo_audit_result *result)
     (void)printf("\n");
 }
 
+/* Of noisy samples: bounds under a Gaussian trade-off, pairs of people, and the reconstruction. */
 static void print_people(const struct tremolo_audit_result *result)
 {
     (void)printf("epsilon is at least %.4f  (the same, if the trade-off is Gaussian: mu >= %.5f)\n",
@@ -171,6 +183,7 @@ static void print_people(const struct tremolo_audit_result *result)
                  result->mse, result->mse_error, result->mse_bound, result->mse_paper);
 }
 
+/* One audit as text: claim, checks, bounds, findings, verdict. */
 static void print_text(const struct tremolo_audit_result *result,
                        const struct tremolo_audit_plan *plan)
 {
@@ -202,6 +215,7 @@ static void print_text(const struct tremolo_audit_result *result,
 
 /* ---------------------------------------------------------------- running */
 
+/* The plan for a study file, or the exit code after a message. */
 static int make_study_plan(struct tremolo_audit_plan *plan, const struct audit_options *options,
                            double factor)
 {
@@ -238,7 +252,8 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
     return status == TREMOLO_OK ? CLI_DONE : cli_fail_status("audit", status);
 }
 
-/* One audit: adds its document to `audits`, or prints it. */
+/* Make one plan, run it, and print it or add its document to `audits`. Both audits of one command
+ * share its false alarm equally. *caught becomes true if a check failed. */
 static int audit_one(json_t *audits, bool *caught, const struct audit_options *options, bool seeded,
                      bool ballot)
 {
@@ -269,6 +284,8 @@ static int audit_one(json_t *audits, bool *caught, const struct audit_options *o
     return CLI_DONE;
 }
 
+/* Audit noisy samples, ballots, or both. Exit code 1 means that a check failed, or that the audit
+ * could not be made; the text or the document says which. */
 int main(int argc, char **argv)
 {
     struct audit_options options = {.study = NULL};

@@ -1,12 +1,19 @@
-/* noise.c -- is what reports hold beside the kept sample noise of the stated law?
+/* noise.c -- what is gathered over reports of noisy samples, to see whether their noise has the stated
+ * law.
  *
- * Along the directions of a frame each report gives one score a direction: mean 0, variance
- * 1, and under the claim independent of everything else. Normal scores are the residues over
- * the noise's standard deviation; along a vector they are uniform, from the distribution of a
- * cosine plus a normal. So every way in which a build can go wrong shows as a score of another
- * law, or as one that goes along with something: another coordinate, another report, another
- * device, the sample. Sizes of scores are compared as well as scores, because noise may have a
- * common scale without being correlated. */
+ * Along the directions of a frame each report gives one score a direction: mean 0, variance 1, and
+ * under the claim independent of everything else. Normal scores are the residues over the noise's
+ * standard deviation; along a vector they are uniform, from the distribution of a cosine plus a normal.
+ * So every way in which a build can go wrong shows as a score of another law, or as one that is
+ * correlated with something: another coordinate, another report, another device, the sample.
+ *
+ * Noise can have its law in every coordinate and every pair of them and still protect nothing: one
+ * report in a hundred has none, a coordinate has none once in a thousand, or two signs determine the
+ * third. So norms are compared with their chi-squared law, signs of three coordinates, and of all, with
+ * a coin, and the audit counts how often a wire value is the very one that the sample has without
+ * noise. All of it is exact except the shares of the norms.
+ *
+ * noise_judge.c judges the sums at the end. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +30,14 @@
  * coordinates, and of all, with a coin, and the audit counts how often a wire value is the very
  * one that the sample has without noise. All of it is exact except the shares of the norms. */
 
-/* Threes of n coordinates whose signs are multiplied. */
+/* How many threes of n coordinates have their signs multiplied: all of a few, else those of
+ * neighbours. */
 static unsigned whole_threes(unsigned n)
 {
     return n < 3 ? 0 : n <= SMALL_MAX ? n * (n - 1) * (n - 2) / 6 : n - 2;
 }
 
+/* Count the threes with signs that multiply to plus, and whether all signs do. */
 static void add_signs(struct audit_battery *battery, const double *score)
 {
     unsigned n = battery->scene->n;
@@ -44,6 +53,7 @@ static void add_signs(struct audit_battery *battery, const double *score)
     battery->plus[battery->threes] += !minus;
 }
 
+/* Count the norm of the normal scores by its chi-squared tail. */
 static void add_norm(struct audit_battery *battery, const double *score)
 {
     unsigned normals = battery->scene->n - battery->scene->m; /* scores along vectors are uniform */
@@ -60,6 +70,8 @@ static void add_norm(struct audit_battery *battery, const double *score)
     battery->most += beyond < rare;
 }
 
+/* Count values that are exactly what the sample gives without noise, and how many are expected by
+ * the law of the noise. */
 static void add_bare(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -73,6 +85,7 @@ static void add_bare(struct audit_battery *battery, const struct audit_view *vie
     }
 }
 
+/* Add what concerns a report as a whole. */
 static void whole_add(struct audit_battery *battery, const struct audit_view *view,
                       const double *score)
 {
@@ -83,6 +96,7 @@ static void whole_add(struct audit_battery *battery, const struct audit_view *vi
 
 /* ---------------------------------------------------------------- gathering */
 
+/* Sums for the reports of one frame, all zero. */
 struct audit_battery *audit_battery_new(const struct audit_frame *frame)
 {
     const struct audit_scene *scene = frame->scene;
@@ -131,6 +145,8 @@ static double size_of(double score, bool wave)
                 : (fabs(score) - 0.7978845608028654) / 0.6028102749890869;
 }
 
+/* Add one score to the sums of its direction. `share` is the probability of a smaller one, `kept`
+ * the sample along the direction in clip radii. */
 static void add_direction(struct audit_battery *battery, unsigned i, double score, double share,
                           const struct audit_view *view, double kept)
 {
@@ -148,6 +164,7 @@ static void add_direction(struct audit_battery *battery, unsigned i, double scor
     battery->normals += !is_wave(battery, i);
 }
 
+/* Add the products of all pairs of scores, sizes, and coordinates of the sample. */
 static void add_products(struct audit_battery *battery, const double *score, const double *size,
                          const double *kept, bool has_before)
 {
@@ -172,7 +189,8 @@ static void add_products(struct audit_battery *battery, const double *score, con
     battery->befores += has_before;
 }
 
-/* The newest scores are past[0..n). */
+/* Add the products with earlier reports, of the same device and of others. The newest scores are
+ * past[0..n). */
 static void add_lags(struct audit_battery *battery, const double *score, unsigned long device)
 {
     unsigned n = battery->scene->n;
@@ -193,6 +211,8 @@ static void add_lags(struct audit_battery *battery, const double *score, unsigne
     }
 }
 
+/* Count low bits and values on the wire, and how scores go along with the sample's place between
+ * two wire values. They do if the sample is rounded before the noise is added. */
 static void add_grid(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -211,8 +231,9 @@ static void add_grid(struct audit_battery *battery, const struct audit_view *vie
     }
 }
 
-/* A wave is a cos(angle + phase). If phases have few values, or only depend on the sample, the
- * cosine of some multiple goes along with that of the multiple of the angle alone. */
+/* Products that reveal a phase of few values, or one that depends on the sample alone. A wave is
+ * a cos(angle + phase): then the cosine of some multiple of it is correlated with that of the
+ * multiple of the angle alone. */
 static void add_waves(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -245,9 +266,9 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
     }
 }
 
-/* Given the sample, a wave is a cosine of even law. Should noise have been made of the same bytes
- * as its phase, noise goes along with half of the turn, and the wave times the sine of the
- * sample's angle with noise. */
+/* Products that reveal noise made of the same bytes as a phase. Given the sample, a wave is a
+ * cosine of even law; such noise is correlated with half of the turn, and so with the wave times
+ * the sine of the sample's angle. */
 static void add_turned(struct audit_battery *battery, const struct audit_view *view,
                        const double *score, const double *size)
 {
@@ -266,6 +287,7 @@ static void add_turned(struct audit_battery *battery, const struct audit_view *v
     }
 }
 
+/* Add how much of the clip radius the samples of a family keep. */
 static void add_family(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -288,6 +310,7 @@ static void add_family(struct audit_battery *battery, const struct audit_view *v
     }
 }
 
+/* Fold the report as a server does, and add what the debiased moments must be. */
 static enum tremolo_status add_moments(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;
@@ -308,6 +331,7 @@ static enum tremolo_status add_moments(struct audit_battery *battery, const stru
     return tremolo_release_fold(battery->moments, &scene->study, row, &bucket, 1);
 }
 
+/* Add one report to all sums. */
 bool audit_battery_add(struct audit_battery *battery, const struct audit_view *view)
 {
     const struct audit_scene *scene = battery->scene;

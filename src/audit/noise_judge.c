@@ -1,5 +1,9 @@
-/* noise_judge.c -- what the gathered scores of noise say: each test is noted under the
- * check that it belongs to. */
+/* noise_judge.c -- the verdicts on the sums of noise.c.
+ *
+ * Each function notes single tests under the check that they belong to, with a sentence that names the
+ * coordinate, the vector or the family, the number that was seen, and the scene. Causes are kept apart
+ * as well as possible: a wrong spread fails noise.scale alone, because correlations are taken with the
+ * spreads as they were seen, and a fault of a wave fails the checks of the modulation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +20,7 @@ enum { NAME_BYTES = 48 };
 static const double skew_slack = 1.15;
 static const double skew_reports_min = 1000.0;
 
-/* How a direction is called. */
+/* What sentences call a direction. */
 static const char *name_of(char name[NAME_BYTES], const struct audit_battery *battery, unsigned i)
 {
     const struct audit_scene *scene = battery->scene;
@@ -31,27 +35,29 @@ static const char *name_of(char name[NAME_BYTES], const struct audit_battery *ba
     return name;
 }
 
-/* Of a sum of `reports` skewed terms, as a standard normal. */
+/* The p-value of a sum of `reports` skewed terms, given as a standard normal. */
 static double p_skewed(double z, double reports)
 {
     return reports >= skew_reports_min ? audit_p_normal(z / skew_slack) : AUDIT_TOO_FEW;
 }
 
-/* Fisher's transform is close to normal far into the tails. */
+/* Of a correlation of n pairs. Fisher's transform is close to normal far into the tails. */
 static double p_correlation(double r, double n)
 {
     r = fmin(fabs(r), 1.0 - 1e-12);
     return n < 8.0 ? AUDIT_TOO_FEW : audit_p_normal(atanh(r) * sqrt(n - 2.0));
 }
 
-/* Wilson and Hilferty: the cube root of a chi-squared mean is close to normal. */
+/* Of a mean square of n standard normals. The cube root of a chi-squared mean is close to normal
+ * (Wilson and Hilferty). */
 static double p_square(double mean_square, double n)
 {
     double spread = 2.0 / (9.0 * n);
     return audit_p_normal((cbrt(mean_square) - (1.0 - spread)) / sqrt(spread));
 }
 
-/* Cells make the distance smaller, so that this errs toward silence. */
+/* Of the largest distance between two histograms of `cells` cells (Kolmogorov-Smirnov). Cells
+ * make the distance smaller, so that this errs toward silence. */
 static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
                            unsigned cells)
 {
@@ -75,6 +81,7 @@ static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t
     return fmin(1.0, 2.0 * exp(-2.0 * largest * largest * all[0] * all[1] / (all[0] + all[1])));
 }
 
+/* Centre, spread and shape of one direction's scores. */
 static void judge_direction(const struct audit_battery *battery, unsigned i)
 {
     struct audit *audit = battery->audit;
@@ -109,7 +116,7 @@ static void judge_direction(const struct audit_battery *battery, unsigned i)
     }
 }
 
-/* What all normal directions have together. */
+/* The same of all normal directions together, which sees smaller faults, and the tails. */
 static void judge_all(const struct audit_battery *battery)
 {
     struct audit *audit = battery->audit;
@@ -144,12 +151,14 @@ static void judge_all(const struct audit_battery *battery)
     }
 }
 
+/* The sums of directions i and j. */
 static const struct product *product_of(const struct audit_battery *battery, unsigned i, unsigned j)
 {
     return &battery->product[i * battery->scene->n + j];
 }
 
-/* Of a sum of products of two scores. */
+/* Correlation of two directions from a sum of products of their scores, with the spreads as they
+ * were seen: a wrong spread is a finding of its own. */
 static double correlation(const struct audit_battery *battery, double product, unsigned i,
                           unsigned j)
 {
@@ -157,6 +166,7 @@ static double correlation(const struct audit_battery *battery, double product, u
     return product / sqrt(fmax(squares, 1e-300));
 }
 
+/* The variance of the sizes of one direction, as seen. */
 static double variance_of_size(const struct audit_battery *battery, unsigned i)
 {
     double mean = battery->direction[i].size / battery->count;
@@ -164,7 +174,7 @@ static double variance_of_size(const struct audit_battery *battery, unsigned i)
     return fmax(square - mean * mean, 1e-300);
 }
 
-/* Sizes are centred and scaled as they came: a wrong scale is named elsewhere. */
+/* Correlation of the sizes of two directions, centred and scaled as they were seen. */
 static double size_correlation(const struct audit_battery *battery, unsigned i, unsigned j)
 {
     double n = battery->count;
@@ -173,6 +183,7 @@ static double size_correlation(const struct audit_battery *battery, unsigned i, 
     return product / sqrt(variance_of_size(battery, i) * variance_of_size(battery, j));
 }
 
+/* No two directions share noise, a scale of noise, or a phase. */
 static void judge_coordinates(const struct audit_battery *battery)
 {
     unsigned n = battery->scene->n;
@@ -196,6 +207,7 @@ static void judge_coordinates(const struct audit_battery *battery)
     }
 }
 
+/* Reports `by` reports apart, of one device or of two, have noise of their own. */
 static void judge_lag(const struct audit_battery *battery, const struct lag *lag, unsigned by,
                       bool same)
 {
@@ -232,6 +244,7 @@ static void judge_lag(const struct audit_battery *battery, const struct lag *lag
                by, s, scene->name);
 }
 
+/* All distances between reports, and each coordinate with every coordinate of the report before. */
 static void judge_others(const struct audit_battery *battery)
 {
     unsigned n = battery->scene->n;
@@ -253,7 +266,7 @@ static void judge_others(const struct audit_battery *battery)
     }
 }
 
-/* The size of score i with coordinate j of the sample, and with its square. */
+/* The size of score i is not correlated with coordinate j of the sample, nor with its square. */
 static void judge_sizes(const struct audit_battery *battery, unsigned i, unsigned j)
 {
     const struct direction *other = &battery->direction[j];
@@ -279,6 +292,8 @@ static void judge_sizes(const struct audit_battery *battery, unsigned i, unsigne
     }
 }
 
+/* Noise and waves do not depend on the sample: not on any coordinate, not on its sign, not on
+ * whether it was clipped. */
 static void judge_sample(const struct audit_battery *battery)
 {
     static const char *const groups[2] = {"above and below the middle",
@@ -312,8 +327,9 @@ static void judge_sample(const struct audit_battery *battery)
     }
 }
 
-/* Residues of a normal are uniform to e^(-2 pi^2 sd^2 / modulus^2); smooth counts differ from
- * their neighbours' mean by chance alone where a step is a small part of the noise. */
+/* Low bits are uniform and no value is left out. Residues of a normal are uniform up to e^(-2
+ * pi^2 sd^2 / modulus^2). Where a step is a small part of the noise, smooth counts differ from
+ * their neighbours' mean by chance alone. */
 static void judge_grid(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
@@ -336,7 +352,7 @@ static void judge_grid(const struct audit_battery *battery)
         if (middle + sides >= 150.0) {
             double z = (2.0 * middle - sides) / sqrt(2.0 * (middle + sides));
             audit_note(battery->audit, CHECK_NOISE_GRID, audit_p_normal(z), middle, 0.5 * sides,
-                       "wire value %d came %.0f times, the two beside it %.0f times (%s)",
+                       "wire value %d came %.0f times, its two neighbours %.0f times (%s)",
                        (int)v - VALUES / 2, middle, sides, scene->name);
         }
     }
@@ -345,6 +361,7 @@ static void judge_grid(const struct audit_battery *battery)
                "the sample is rounded to the wire before noise is added (%s)", scene->name);
 }
 
+/* No multiple of a phase reveals that of the sample's angle. */
 static void judge_waves(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
@@ -361,7 +378,8 @@ static void judge_waves(const struct audit_battery *battery)
     }
 }
 
-/* Given the sample, a wave is as likely its opposite, whatever noise is beside it. */
+/* Given the sample, a wave is as likely its opposite, whatever the noise of the other coordinates
+ * is. */
 static void judge_turned(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
@@ -381,6 +399,7 @@ static void judge_turned(const struct audit_battery *battery)
     }
 }
 
+/* Samples of every family keep the share of the clip radius that they must. */
 static void judge_families(const struct audit_battery *battery)
 {
     static const char *const names[FAMILIES] = {
@@ -404,7 +423,8 @@ static void judge_families(const struct audit_battery *battery)
     }
 }
 
-/* A moment is off by the mean of r_i r_j - k_i k_j less what debiasing takes out. */
+/* One debiased moment against the samples' own. It is off by the mean of r_i r_j - k_i k_j less
+ * what debiasing removes. */
 static void judge_moment(const struct audit_battery *battery, unsigned i, unsigned j, double seen)
 {
     const struct audit_scene *scene = battery->scene;
@@ -421,6 +441,7 @@ static void judge_moment(const struct audit_battery *battery, unsigned i, unsign
                seen, error, truth, scene->name);
 }
 
+/* All debiased moments, computed as a server computes them. */
 static void judge_moments(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
@@ -444,6 +465,7 @@ static void judge_moments(const struct audit_battery *battery)
     free(S);
 }
 
+/* Signs of three coordinates, and of all, multiply to plus in half of the reports. */
 static void judge_signs(const struct audit_battery *battery)
 {
     for (unsigned k = 0; k <= battery->threes; k++) {
@@ -461,7 +483,8 @@ static void judge_signs(const struct audit_battery *battery)
     }
 }
 
-/* Of values that have probabilities of their own the binomial law of their mean is the wider one. */
+/* Values without noise come as often as the law says. Of values that have probabilities of their
+ * own, the binomial law of their mean is the wider one. */
 static void judge_bare(const struct audit_battery *battery)
 {
     for (unsigned i = battery->scene->m; i < battery->scene->n && battery->frame->axes; i++) {
@@ -475,6 +498,7 @@ static void judge_bare(const struct audit_battery *battery)
     }
 }
 
+/* The share of norms at one end. */
 static void judge_rare(const struct audit_battery *battery, double reports, const char *how)
 {
     double expected = rare * battery->count;
@@ -483,6 +507,7 @@ static void judge_rare(const struct audit_battery *battery, double reports, cons
                battery->count, how, expected, battery->scene->name);
 }
 
+/* All that concerns reports as a whole. */
 static void judge_whole(const struct audit_battery *battery)
 {
     judge_signs(battery);
@@ -496,7 +521,7 @@ static void judge_whole(const struct audit_battery *battery)
     }
 }
 
-/* All that the battery would have looked at. */
+/* Note every check of this file as one that had too few reports. */
 static void leave_out(const struct audit_battery *battery)
 {
     static const enum audit_check checks[] = {
@@ -511,6 +536,7 @@ static void leave_out(const struct audit_battery *battery)
     }
 }
 
+/* Judge everything, or with fewer than 100 reports nothing. */
 void audit_battery_judge(const struct audit_battery *battery)
 {
     static const struct audit_tell tells[AUDIT_TELLS] = {

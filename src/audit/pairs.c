@@ -1,4 +1,4 @@
-/* pairs.c -- can two neighbours be told apart better than is claimed?
+/* pairs.c -- two neighbours are distinguished no better than is claimed.
  *
  * Pairs of people differ along every axis, near every axis, along every broadcast vector,
  * across all vectors, along random directions and the domain's diagonal, as far as the study's
@@ -25,6 +25,8 @@ _Static_assert((int)KINDS == (int)TREMOLO_AUDIT_PAIR_KINDS, "a result has a plac
 static const char *const kind_names[KINDS] = {"axis",   "near an axis", "vector",  "across vectors",
                                               "random", "mixed",        "diagonal"};
 
+/* Two people, and what tests of their devices gave. The test of a device is a sum of log
+ * likelihood ratios over its reports; each threshold counts how often the sum exceeds it. */
 struct pair {
     enum kind kind;
     unsigned index;
@@ -34,6 +36,7 @@ struct pair {
     struct audit_rates rates[THRESHOLDS];
 };
 
+/* All pairs of one frame, and the sums over all of their reports. */
 struct pairs {
     const struct audit_frame *frame;
     struct audit_battery *battery;
@@ -44,6 +47,7 @@ struct pairs {
 
 /* ---------------------------------------------------------------- making pairs */
 
+/* The direction in which a pair of this kind differs, not yet scaled. */
 static void find_direction(double *direction, enum kind kind, unsigned index,
                            const struct audit_frame *frame)
 {
@@ -68,8 +72,8 @@ static void find_direction(double *direction, enum kind kind, unsigned index,
     }
 }
 
-/* As far as the box goes; or half of the distance that makes neighbours, a little less so that
- * rounding to the device's integers never exceeds it. */
+/* How far each person goes along a direction: to the box, or half of the distance that makes
+ * neighbours, a little less so that rounding to the device's integers never exceeds it. */
 static double reach(const double *direction, const struct audit_scene *scene)
 {
     double most = 0.0;
@@ -83,6 +87,8 @@ static double reach(const double *direction, const struct audit_scene *scene)
     return scene->study.distance != 0 ? fmin(near, box) : box;
 }
 
+/* Place both people, and find how far apart their kept samples are along the frame: that is what
+ * the test looks for. */
 static void make_pair(struct pair *pair, const struct audit_frame *frame)
 {
     const struct audit_scene *scene = frame->scene;
@@ -109,6 +115,8 @@ static void make_pair(struct pair *pair, const struct audit_frame *frame)
     }
 }
 
+/* Make pairs of every kind. The mixed pair uses another of the pairs before it in each report, so
+ * its mu^2 is their mean. */
 static bool make_pairs(struct pairs *pairs)
 {
     const struct audit_scene *scene = pairs->frame->scene;
@@ -141,7 +149,7 @@ static bool make_pairs(struct pairs *pairs)
 
 /* ---------------------------------------------------------------- thresholds */
 
-/* The bound expected from "loss > limit" when the mechanism is exactly mu. */
+/* The bound on epsilon that "loss > limit" is expected to give if the mechanism is exactly mu. */
 static double expected_bound(double limit, double mu, double delta, double trials)
 {
     const double width = 2.3; /* standard errors of a bound at 98% */
@@ -152,6 +160,7 @@ static double expected_bound(double limit, double mu, double delta, double trial
     return low > 0.0 ? log(low / high) : -INFINITY;
 }
 
+/* The limit with the largest expected bound, chosen before any data. */
 static double best_threshold(double mu, double delta, double trials)
 {
     double best = 0.0;
@@ -169,8 +178,8 @@ static double best_threshold(double mu, double delta, double trials)
 
 /* ---------------------------------------------------------------- devices */
 
-/* The loss that one report's likelihoods have between the pair's two people, of whom the
- * device's own is `person`. */
+/* The log likelihood ratio of one report between the pair's two people. `person` says to which of
+ * them the device belongs. */
 static double loss_of(const struct audit_view *view, const struct pair *pair,
                       const struct audit_scene *scene, unsigned person)
 {
@@ -189,7 +198,8 @@ static double loss_of(const struct audit_view *view, const struct pair *pair,
     return loss;
 }
 
-/* A device's whole life. */
+/* A device's whole life: all its reports, the sum of their losses, and whether it exceeds each
+ * threshold. */
 static void one_device(struct pairs *pairs, struct pair *pair, unsigned person)
 {
     const struct audit_scene *scene = pairs->frame->scene;
@@ -212,8 +222,8 @@ static void one_device(struct pairs *pairs, struct pair *pair, unsigned person)
     }
 }
 
-/* Every second pair of devices is the last pair of people, the diagonal's; the others take
- * turns. */
+/* Run 2 * devices devices. Every second pair of devices is the last pair of people, the
+ * diagonal's; the others take turns. */
 static void run_frame(struct pairs *pairs, struct audit *audit, uint64_t devices)
 {
     for (uint64_t i = 0; i < devices && audit->status == TREMOLO_OK; i++) {
@@ -230,6 +240,7 @@ static void run_frame(struct pairs *pairs, struct audit *audit, uint64_t devices
 
 /* ---------------------------------------------------------------- judging */
 
+/* Note what the tests of one pair say about epsilon, delta and mu. */
 static void judge_pair(const struct pair *pair, const struct pairs *pairs, struct audit *audit)
 {
     const struct tremolo_audit_claim *claim = &audit->plan->claim;
@@ -241,8 +252,8 @@ static void judge_pair(const struct pair *pair, const struct pairs *pairs, struc
         audit_note(
             audit, CHECK_EPSILON, audit_p_rates(rates, AUDIT_EPSILON, claim->epsilon, claim->delta),
             bound, claim->epsilon,
-            "people apart along %s %u are told apart with epsilon %.4g or more, claimed %.4g", kind,
-            pair->index, bound, claim->epsilon);
+            "people apart along %s %u are distinguished with epsilon %.4g or more, claimed %.4g",
+            kind, pair->index, bound, claim->epsilon);
     }
     double tail = audit_rate(far, 0) -
                   exp(claim->epsilon) * (double)far->above[1] / fmax(1.0, (double)far->trials[1]);
@@ -257,6 +268,7 @@ static void judge_pair(const struct pair *pair, const struct pairs *pairs, struc
                pairs->frame->name, mu, claim->mu_most);
 }
 
+/* Add the counts of one test to those of another. */
 static void add_rates(struct audit_rates *sum, const struct audit_rates *rates)
 {
     for (unsigned person = 0; person < 2; person++) {
@@ -265,7 +277,8 @@ static void add_rates(struct audit_rates *sum, const struct audit_rates *rates)
     }
 }
 
-/* What all pairs of a kind tell together. */
+/* Judge all pairs of a kind together, which gives tighter bounds, and keep the numbers that are
+ * shown. */
 static void judge_kinds(struct audit *audit, const struct pairs pairs[2])
 {
     const struct tremolo_audit_plan *plan = audit->plan;
@@ -324,7 +337,8 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
     return status;
 }
 
-/* The attack divides a report by 1 - alpha; every report counts for itself. */
+/* The mean squared error of the unbiased attack, which divides a report by 1 - alpha, beside its
+ * bounds. Every report counts for itself. */
 static enum tremolo_status show_attack(struct tremolo_audit_result *result,
                                        const struct pairs pairs[2])
 {
@@ -356,6 +370,7 @@ static enum tremolo_status show_attack(struct tremolo_audit_result *result,
     return status;
 }
 
+/* Half of the devices in each of two frames, then the judgement. */
 static void run_pairs(struct audit *audit, const struct audit_scene *scene)
 {
     const struct tremolo_audit_plan *plan = audit->plan;

@@ -1,10 +1,14 @@
 /* samples.c -- what becomes of a sample, under a magnifying glass.
  *
- * At a study's own noise a wrong clip or a wrong wave is hidden, though it costs privacy. So
- * the same core also makes reports for a study of the same shape whose clip radius is a
- * thousand noise standard deviations: neighbours at a small distance keep its charge small. Samples
- * come from all over the domain: the middle, axes, near them, corners, within the ball, on
- * its surface, beyond it, along the vectors, and beyond the features' own bounds. */
+ * At a study's own noise a wrong clip or a wrong wave is hidden, though it costs privacy. So the same
+ * core also makes reports for a study of the same shape with a clip radius of a thousand noise standard
+ * deviations; a small distance between neighbours keeps its charge small. Samples come from all over the
+ * domain: the middle, axes, near them, corners, within the ball, on its surface, beyond it, along the
+ * vectors, and beyond the features' own bounds.
+ *
+ * There are several such studies (`glasses`): without modulation, with it, with as many features as
+ * take the generator through several buffers, and on the finest grid, where a value is hardly ever
+ * the sample's own. */
 #include "audit_parts.h"
 
 #include <math.h>
@@ -33,7 +37,7 @@ enum {
     BARE_REPORTS_MAX = 100000, /* a value that is bare once in a thousand is bare 100 times */
 };
 
-/* The study with too little noise. Its claim is nothing to go by. */
+/* The study with too little noise. What it claims does not matter. */
 static struct tremolo_study magnify(const struct tremolo_study *study, bool modulated)
 {
     struct tremolo_study large = *study;
@@ -58,7 +62,7 @@ static struct tremolo_study magnify(const struct tremolo_study *study, bool modu
     return large;
 }
 
-/* Places in half ranges: the ball's radius is CLIP / UNIT. */
+/* A sample of one family, in half ranges from the middle: the ball's radius is CLIP / UNIT. */
 static void draw_place(double *place, unsigned family, const struct audit_frame *frame)
 {
     const struct audit_scene *scene = frame->scene;
@@ -91,7 +95,8 @@ static void draw_place(double *place, unsigned family, const struct audit_frame 
     }
 }
 
-/* Samples of all families, or of the first so many. */
+/* Make up to `most` reports of samples of the first `families` families, and judge them. Most
+ * devices live for RELEASES reports, some for LONG_RELEASES. */
 static void run_frame(const struct audit_frame *frame, unsigned families, unsigned most)
 {
     const struct audit_scene *scene = frame->scene;
@@ -125,8 +130,8 @@ static void run_frame(const struct audit_frame *frame, unsigned families, unsign
     audit_battery_free(battery);
 }
 
-/* Two devices with the same entropy, whose reports may differ by their samples alone: by the
- * difference of what is kept, and one step for the rounding. */
+/* Two devices with the same entropy and different samples: their reports may differ by the
+ * difference of what is kept and one step for the rounding, and not in their ids. */
 static void try_apart(struct audit *audit, const struct audit_frame *frame)
 {
     const struct audit_scene *scene = frame->scene;
@@ -164,10 +169,9 @@ static void try_apart(struct audit *audit, const struct audit_frame *frame)
                worst, where, ids ? "" : ", and in their ids");
 }
 
-/* What is looked at beside the study itself. Without waves first: what goes wrong there is no
- * wave's fault. On the finest grid a value is hardly ever the sample's own. As many features as
- * take the generator through several buffers come with all kinds of samples, and on the finest
- * grid, where a value that comes too often, as two zeros would, is seen. */
+/* In this order, because a fault that shows without waves is no fault of the waves. The last has samples
+ * in the middle alone: there a report is its noise, and a value that comes too often shows, such as a
+ * zero of either sign. */
 static const struct glass {
     const char *name;
     bool modulated;
@@ -188,6 +192,7 @@ static const struct glass {
      .pairs = FINE_REPORTS_MAX},
 };
 
+/* One way of looking: its study, its frame, and the turned frame too where it says so. */
 static void look_through(struct audit *audit, const struct glass *glass)
 {
     struct audit_scene scene;

@@ -1,6 +1,6 @@
 /* audit.c -- `tremolo audit`: check the command line and start the program that does it.
  *
- * tremolo-audit (src/audit) lies beside this program in a build, and in ../libexec/tremolo once it is
+ * tremolo-audit (src/audit) is in the same folder as this program in a build, and in ../libexec/tremolo once it is
  * installed. It takes this process's place: exit code, output and signals are its own. */
 #include "audit_options.h"
 #include "cli.h"
@@ -67,7 +67,7 @@ static int run(int argc, char **argv)
         (void)snprintf(program, sizeof program, "%.*s%s", (int)(slash - self), self, places[i]);
         (void)execv(program, argv); /* returns only if it failed */
     }
-    return cli_fail(CLI_FAILED, "audit", "tremolo-audit cannot be started; it belongs beside %s",
+    return cli_fail(CLI_FAILED, "audit", "tremolo-audit cannot be started; it must be in the folder of %s",
                     length > 0 ? self : "tremolo");
 }
 
