@@ -8,23 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "http.h"
+#include "history.h"
 #include "keys.h"
 #include "mqtt.h"
-#include "request.h"
-#include "log.h"
+#include "routes.h"
 #include "study_internal.h"
-
-enum {
-    THREADS_MAX = 16,
-    CONNECTIONS_MAX = 20000,
-    FILES_RESERVED = 64,
-};
 
 /* ---------------------------------------------------------------- pieces */
 
@@ -108,62 +100,34 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
     return status;
 }
 
-/* As many as file descriptors allow, after asking for all we may have. */
-static unsigned connection_limit(unsigned wanted)
+static bool start_helpers(struct tremolo_server *server,
+                          const struct tremolo_server_options *options)
 {
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
-        return 512;
-    }
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-    unsigned limit = wanted > 0 ? wanted : CONNECTIONS_MAX;
-    if (files.rlim_cur != RLIM_INFINITY && files.rlim_cur < limit + FILES_RESERVED) {
-        limit = files.rlim_cur > 2 * FILES_RESERVED ? (unsigned)files.rlim_cur - FILES_RESERVED
-                                                    : FILES_RESERVED;
-    }
-    return limit;
-}
-
-/* Half the processors: most of a request is the kernel's work, which spreads by itself, and
- * fewer threads make larger groups. TLS is ours to compute, on all of them. */
-static unsigned thread_count(unsigned wanted, bool computes)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned all = processors > 0 ? (unsigned)processors : 1;
-    unsigned threads = wanted > 0 ? wanted : computes ? all : (all + 1) / 2;
-    return threads < THREADS_MAX ? threads : THREADS_MAX;
+    server->sampler = sampler_start(&server->writer->studies);
+    server->estimator = estimator_start(&server->stopping);
+    server->sources = options->quota > 0 ? sources_new(options->quota) : NULL;
+    server->source_header = options->source_header;
+    return server->sampler != NULL && server->estimator != NULL && routes_open(server) &&
+           (server->sources != NULL || options->quota == 0);
 }
 
 static enum tremolo_status start_listening(struct tremolo_server *server,
                                            const struct tremolo_server_options *options,
                                            char words[TREMOLO_WORDS_BYTES])
 {
-    int listener = -1;
-    server->port = options->port;
-    enum tremolo_status status = listen_open(&listener, &server->port, options->address, words);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    server->connections =
-        connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
-    server->sampler = sampler_start(&server->writer->studies);
-    server->estimator = estimator_start(&server->stopping);
-    server->sources = options->quota > 0 ? sources_new(options->quota) : NULL;
-    server->source_header = options->source_header;
-    bool limited = server->sources != NULL || options->quota == 0;
-    if (limited && server->connections != NULL && server->sampler != NULL &&
-        server->estimator != NULL && http_make_receipts(server)) {
-        server->loops =
-            loops_start(server, listener, thread_count(options->threads, server->tls != NULL),
-                        connection_limit(options->connections));
-    }
-    if (server->loops == NULL) {
-        (void)close(listener);
-        return words_say(words, TREMOLO_NO_MEMORY, "the threads for requests cannot be started");
-    }
-    return TREMOLO_OK;
+    struct http_options http = {.address = options->address,
+                                .port = options->port,
+                                .tls_cert = options->tls_cert,
+                                .tls_key = options->tls_key,
+                                .token = server->token,
+                                .threads = options->threads,
+                                .connections = options->connections,
+                                .request_seconds = options->request_seconds,
+                                .log = &server->log,
+                                .stopping = &server->stopping};
+    return start_helpers(server, options)
+               ? http_start(&server->http, &http, &server->program, words)
+               : words_say(words, TREMOLO_NO_MEMORY, "out of memory");
 }
 
 /* ---------------------------------------------------------------- public */
@@ -205,13 +169,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
     }
     log_open(&made->log, options->log);
     made->started_at = (int64_t)time(NULL);
-    made->request_seconds = options->request_seconds;
-    if (options->tls_cert != NULL) {
-        status = tls_new(&made->tls, options->tls_cert, options->tls_key, words);
-    }
-    if (status == TREMOLO_OK) {
-        status = start_writer(made, options, words);
-    }
+    status = start_writer(made, options, words);
     if (status == TREMOLO_OK) {
         batcher_set_log(&made->writer->batcher, &made->log);
         status = start_listening(made, options, words);
@@ -221,7 +179,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
         return status;
     }
     log_event(&made->log, "info", "listening", "{s:s, s:i, s:b, s:I}", "address", options->address,
-              "port", (int)made->port, "tls", made->tls != NULL, "studies",
+              "port", (int)http_port(made->http), "tls", options->tls_cert != NULL, "studies",
               (json_int_t)studies_count(&made->writer->studies));
     made->has_started = true;
     *server = made;
@@ -230,7 +188,7 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
 
 uint16_t tremolo_server_port(const struct tremolo_server *server)
 {
-    return server->port;
+    return http_port(server->http);
 }
 
 const uint8_t *tremolo_server_key(const struct tremolo_server *server)
@@ -241,7 +199,7 @@ const uint8_t *tremolo_server_key(const struct tremolo_server *server)
 enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
 {
     char words[TREMOLO_WORDS_BYTES] = "";
-    enum tremolo_status status = server->tls != NULL ? tls_reload(server->tls, words) : TREMOLO_OK;
+    enum tremolo_status status = http_reload(server->http, words);
     log_event(&server->log, status == TREMOLO_OK ? "info" : "error", "reload", "{s:s}", "result",
               status == TREMOLO_OK ? "done" : words);
     return status;
@@ -252,16 +210,13 @@ void tremolo_server_stop(struct tremolo_server *server)
     if (server == NULL) {
         return;
     }
-    atomic_store(&server->stopping, true);
-    loops_stop(server->loops);
-    connections_free(server->connections);
+    http_stop(server->http);
     sampler_stop(server->sampler);
     estimator_stop(server->estimator);
     mqtt_stop(server->mqtt);
     writer_stop(server->writer);
-    loops_free(server->loops);
-    http_free_receipts(server);
-    tls_free(server->tls);
+    http_free(server->http);
+    routes_close(server);
     sources_free(server->sources);
     if (server->has_started) { /* else the caller says what failed */
         log_event(&server->log, "info", "stopped", "{}");

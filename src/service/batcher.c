@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "prometheus.h"
 
 enum {
     IDLE_US = 200000,     /* between calls of idle() */
@@ -276,4 +277,14 @@ void batcher_free(struct batcher *batcher)
 {
     background_free(&batcher->thread);
     (void)pthread_mutex_destroy(&batcher->write_lock);
+}
+
+void batcher_write_metrics(struct prometheus *out, struct batcher *batcher)
+{
+    prometheus_value(out, "tremolo_group_commits_total", "counter", "Syncs of the log.",
+                     (double)atomic_load(&batcher->syncs));
+    prometheus_value(out, "tremolo_sync_seconds_total", "counter", "Time spent in syncs.",
+                     (double)atomic_load(&batcher->sync_microseconds) / 1e6);
+    prometheus_value(out, "tremolo_store_errors_total", "counter", "Failures of the store.",
+                     (double)atomic_load(&batcher->failures));
 }

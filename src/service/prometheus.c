@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 void prometheus_open(struct prometheus *out)
 {
@@ -34,6 +35,20 @@ void prometheus_value(struct prometheus *out, const char *name, const char *type
     if (out->stream != NULL) {
         (void)fprintf(out->stream, "%s %.17g\n", name, number);
     }
+}
+
+void prometheus_process(struct prometheus *out, int64_t started_at)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL) {
+        pages = fscanf(file, "%*u %lu", &pages) == 1 ? pages : 0;
+        (void)fclose(file);
+    }
+    prometheus_value(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
+                     (double)pages * (double)sysconf(_SC_PAGESIZE));
+    prometheus_value(out, "process_start_time_seconds", "gauge", "Unix time of the start.",
+                     (double)started_at);
 }
 
 char *prometheus_text(struct prometheus *out, size_t *length)

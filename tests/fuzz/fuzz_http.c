@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "http.h"
+#include "http_parts.h"
 #include "memory_store.h"
-#include "request.h"
+#include "routes.h"
 #include "server_jobs.h"
 #include "server_reports.h"
 #include "study_internal.h"
@@ -54,16 +54,17 @@ static void start(void)
     fuzz_require(server != NULL && loop != NULL);
     fuzz_require(tremolo_signing_keys(server->public_key, server->signing_key, seed) == TREMOLO_OK);
     (void)snprintf(server->token, sizeof server->token, "fuzz");
-    server->request_seconds = 10;
     log_open(&server->log, NULL);
     fuzz_require(writer_start_embedded(&server->writer, memory_store_new(), server->signing_key,
                                        server->device_secret, words) == TREMOLO_OK);
-    server->connections =
-        connections_new(server->request_seconds, &server->body_bytes, REQUEST_BODIES_MAX / 2);
+    struct http_options options = {.token = server->token,
+                                   .request_seconds = 10,
+                                   .log = &server->log,
+                                   .stopping = &server->stopping};
     server->estimator = estimator_start(&server->stopping);
-    fuzz_require(server->connections != NULL && server->estimator != NULL &&
-                 http_make_receipts(server));
-    fuzz_require(loop_open(loop, server, -1, 8));
+    fuzz_require(server->estimator != NULL && routes_open(server));
+    server->http = http_new(&options, &server->program);
+    fuzz_require(server->http != NULL && loop_open(loop, server->http, -1, 8));
     events = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     const struct served_study *served = create(server_study_open);
     (void)snprintf(open_id, sizeof open_id, "%s", served->id_text);
@@ -170,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         loop_turn(loop);
         loop_pause(loop, events);
     }
-    fuzz_require(loop->waiting == 0 && loop->asking == 0 && loop->orphans == NULL);
-    fuzz_require(atomic_load(&server->body_bytes) == 0);
+    fuzz_require(loop->queued == 0 && loop->suspended == 0 && loop->orphans == NULL);
+    fuzz_require(atomic_load(&server->http->body_bytes) == 0);
     return 0;
 }

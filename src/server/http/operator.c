@@ -1,4 +1,8 @@
-/* operator.c -- what needs the operator's token: studies, rounds, keys. */
+/* operator.c -- what needs the operator's token: new studies, the end of a round, discarded reports, device keys.
+ *
+ * The service has compared the token before a handler runs. Changes of a study are jobs of the writer, like
+ * reports, so all changes have one order. A job that is refused has a status of its own, whose sentence is
+ * the answer. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,28 +11,41 @@
 #include "routes.h"
 #include "study_internal.h"
 
-void operator_create(struct request *request)
+static void operator_create(struct request *request)
 {
+    struct study_request *own = own_of(request);
     if (request->length == 0) {
         request_problem(request, 400, "the body is empty; send the study file");
         return;
     }
-    request->problems = calloc(1, sizeof *request->problems);
-    if (request->problems == NULL) {
+    own->problems = calloc(1, sizeof *own->problems);
+    if (own->problems == NULL) {
         request_problem(request, 503, "out of memory");
         return;
     }
-    request->job.kind = JOB_CREATE;
-    request->job.create.text = (const char *)request->body;
-    request->job.create.length = request->length;
-    request->job.create.problems = request->problems;
-    request_wait(request);
+    own->job.kind = JOB_CREATE;
+    own->job.create.text = (const char *)request->body;
+    own->job.create.length = request->length;
+    own->job.create.problems = own->problems;
+    submit_job(own);
+}
+
+static json_t *problem_list(const struct tremolo_study_problems *problems)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < problems->stored; i++) {
+        const struct tremolo_study_problem *item = &problems->item[i];
+        json_latch_append(&list,
+                          json_pack("{s:s, s:s}", "path", item->path, "reason", item->reason));
+    }
+    return list;
 }
 
 /* Answer a job that failed with its status's own sentence. */
 static bool refuse_failed(struct request *request)
 {
-    enum tremolo_status status = request->job.status;
+    struct study_request *own = own_of(request);
+    enum tremolo_status status = own->job.status;
     unsigned answer = 500; /* what is left is our bug */
     switch (tremolo_status_kind(status)) {
     case TREMOLO_KIND_DONE: return false;
@@ -38,25 +55,30 @@ static bool refuse_failed(struct request *request)
     case TREMOLO_KIND_OPERATOR: answer = status == TREMOLO_STUDY_DONE ? 410 : 409; break;
     default: break;
     }
-    request_problem(request, answer, tremolo_status_sentence(status));
+    request_problem_with(request, answer, tremolo_status_sentence(status),
+                         own->problems != NULL && own->problems->count > 0
+                             ? json_pack("{s:o}", "problems", problem_list(own->problems))
+                             : NULL);
     return true;
 }
 
-void operator_create_finish(struct request *request)
+static void operator_create_finish(struct request *request)
 {
+    struct study_request *own = own_of(request);
     if (refuse_failed(request)) {
         return;
     }
-    log_event(&request->server->log, "info", "study", "{s:s}", "study",
-              request->job.served->id_text);
-    request_answer_text(request, 201, TREMOLO_OK, strdup(request->job.served->published));
+    log_event(&server_of(request)->log, "info", "study", "{s:s}", "study",
+              own->job.served->id_text);
+    request_answer_text(request, 201, TREMOLO_OK, strdup(own->job.served->published));
 }
 
 /* ?round=N closes that round and no other, so that asking again is harmless. */
 static bool read_round(struct request *request)
 {
+    struct study_request *own = own_of(request);
     const char *text = request_query(request, "round");
-    unsigned rounds = request->served->terms->rounds;
+    unsigned rounds = study_of(request)->terms->rounds;
     char *end = NULL;
     if (text == NULL) {
         return true;
@@ -66,73 +88,76 @@ static bool read_round(struct request *request)
         request_problem(request, 400, "round is not the number of a round of this study");
         return false;
     }
-    (void)pthread_mutex_lock(&request->served->sums.lock);
+    (void)pthread_mutex_lock(&study_of(request)->sums.lock);
     /* A gateway may not have heard of it yet, and asks before it closes anything. */
-    bool begun = number < request->served->sums.opened || request->served->mirror != NULL;
-    (void)pthread_mutex_unlock(&request->served->sums.lock);
+    bool begun = number < study_of(request)->sums.opened || study_of(request)->mirror != NULL;
+    (void)pthread_mutex_unlock(&study_of(request)->sums.lock);
     if (!begun) {
         request_problem(request, 409, tremolo_status_sentence(TREMOLO_ROUND_NOT_BEGUN));
         return false;
     }
-    request->job.close.named = true;
-    request->job.close.round = (unsigned)number;
+    own->job.close.named = true;
+    own->job.close.round = (unsigned)number;
     return true;
 }
 
-void operator_close(struct request *request)
+static void operator_close(struct request *request)
 {
+    struct study_request *own = own_of(request);
     if (!read_round(request)) {
         return;
     }
-    request->job.kind = JOB_CLOSE;
-    request->job.served = request->served;
-    request_wait(request);
+    own->job.kind = JOB_CLOSE;
+    own->job.served = study_of(request);
+    submit_job(own);
 }
 
-void operator_close_finish(struct request *request)
+static void operator_close_finish(struct request *request)
 {
     if (refuse_failed(request)) {
         return;
     }
-    log_event(&request->server->log, "info", "round closed", "{s:s}", "study",
-              request->served->id_text);
-    routes_round(request);
+    log_event(&server_of(request)->log, "info", "round closed", "{s:s}", "study",
+              study_of(request)->id_text);
+    devices_answer_round(request);
 }
 
 /* ?from=DATE&to=DATE: reports that came in between no longer count. */
-void operator_discard(struct request *request)
+static void operator_discard(struct request *request)
 {
+    struct study_request *own = own_of(request);
     const char *from = request_query(request, "from");
     const char *to = request_query(request, "to");
-    if (request->served->mirror != NULL) {
+    if (study_of(request)->mirror != NULL) {
         request_problem(request, 409, tremolo_status_sentence(TREMOLO_NOT_IN_CLUSTER));
         return;
     }
-    if (from == NULL || to == NULL || !tremolo_study_date_read(&request->job.discard.from, from) ||
-        !tremolo_study_date_read(&request->job.discard.to, to) ||
-        request->job.discard.from >= request->job.discard.to) {
+    if (from == NULL || to == NULL || !tremolo_study_date_read(&own->job.discard.from, from) ||
+        !tremolo_study_date_read(&own->job.discard.to, to) ||
+        own->job.discard.from >= own->job.discard.to) {
         request_problem(request, 400,
                         "from and to are needed, from before to, like 2026-03-01T12:00:00Z");
         return;
     }
-    request->job.kind = JOB_DISCARD;
-    request->job.served = request->served;
-    request_wait(request);
+    own->job.kind = JOB_DISCARD;
+    own->job.served = study_of(request);
+    submit_job(own);
 }
 
-void operator_discard_finish(struct request *request)
+static void operator_discard_finish(struct request *request)
 {
-    struct served_study *served = request->served;
+    struct study_request *own = own_of(request);
+    struct served_study *served = study_of(request);
     if (refuse_failed(request)) {
         return;
     }
     (void)pthread_mutex_lock(&served->sums.lock);
     json_int_t left = (json_int_t)served->sums.reports;
     (void)pthread_mutex_unlock(&served->sums.lock);
-    json_int_t gone = (json_int_t)request->job.discard.reports;
-    log_event(&request->server->log, "info", "reports discarded", "{s:s, s:I, s:I, s:I}", "study",
-              served->id_text, "from", (json_int_t)request->job.discard.from, "to",
-              (json_int_t)request->job.discard.to, "reports", gone);
+    json_int_t gone = (json_int_t)own->job.discard.reports;
+    log_event(&server_of(request)->log, "info", "reports discarded", "{s:s, s:I, s:I, s:I}",
+              "study", served->id_text, "from", (json_int_t)own->job.discard.from, "to",
+              (json_int_t)own->job.discard.to, "reports", gone);
     request_answer_json(request, 200, json_pack("{s:I, s:I}", "discarded", gone, "reports", left));
 }
 
@@ -154,7 +179,7 @@ static bool take_text(struct device_name *name, const char *text)
 
 /* {"name": text}, {"device": base64url of any bytes}, or nothing: a random
  * one that can be read. */
-static bool read_name(struct device_name *name, const struct request *request)
+static bool read_name(struct device_name *name, struct request *request)
 {
     json_t *sent = json_loadb((const char *)request->body, request->length, 0, NULL);
     const char *text = json_string_value(json_object_get(sent, "name"));
@@ -182,13 +207,13 @@ static bool random_name(struct device_name *name)
 
 /* The key goes to the operator once; the server can always derive it again
  * and stores nothing. */
-static json_t *enrolled_json(const struct request *request, struct device_name *name)
+static json_t *enrolled_json(struct request *request, struct device_name *name)
 {
     uint8_t key[TREMOLO_MAC_KEY_BYTES];
     char device[TREMOLO_BASE64_BYTES(TREMOLO_DEVICE_ID_MAX)];
     char key_text[TREMOLO_BASE64_BYTES(TREMOLO_MAC_KEY_BYTES)];
     json_t *answer = NULL;
-    if (tremolo_device_key(key, request->server->device_secret, name->bytes, name->length) ==
+    if (tremolo_device_key(key, server_of(request)->device_secret, name->bytes, name->length) ==
             TREMOLO_OK &&
         tremolo_base64_encode(device, sizeof device, name->bytes, name->length) == TREMOLO_OK &&
         tremolo_base64_encode(key_text, sizeof key_text, key, sizeof key) == TREMOLO_OK) {
@@ -203,7 +228,7 @@ static json_t *enrolled_json(const struct request *request, struct device_name *
     return answer;
 }
 
-void operator_enrol(struct request *request)
+static void operator_enrol(struct request *request)
 {
     struct device_name name = {{0}, 0};
     bool good = random_name(&name);
@@ -213,3 +238,14 @@ void operator_enrol(struct request *request)
     }
     request_answer_json(request, 201, good ? enrolled_json(request, &name) : NULL);
 }
+
+const struct route operator_routes[] = {
+    {"POST", "/v1/studies", FOR_OPERATOR, TREMOLO_STUDY_MAX_BYTES, operator_create,
+     operator_create_finish},
+    {"POST", "/v1/studies/{id}/round/close", FOR_OPERATOR, 1024, operator_close,
+     operator_close_finish},
+    {"POST", "/v1/studies/{id}/discard", FOR_OPERATOR, 1024, operator_discard,
+     operator_discard_finish},
+    {"POST", "/v1/studies/{id}/devices", FOR_OPERATOR, 4096, operator_enrol, NULL},
+    {0},
+};

@@ -1,132 +1,173 @@
-/* routes.c -- the table of requests, and the handlers that only read. */
+/* routes.c -- which handler gets a request, which study it is about, and pages for people.
+ *
+ * The tables of routes are beside their handlers (devices.c, readers.c, operator.c, and pages here); this
+ * file puts them together for the service. Pages are asked for again each time and answered with 304 when
+ * nothing changed; assets carry a hash of their bytes in their name and are kept. A page may load what
+ * this server sends and nothing else: no other host, no inline script or style, no frame, no form. What it
+ * shows it fetches from /v1 like any other client; there is no second way to a study's numbers.
+ *
+ * People who mistype an address get a page that says so, programs a problem document; an address with a
+ * slash too many is redirected. */
 #include "routes.h"
 
 #include <string.h>
-#include <time.h>
 
-enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
+#include "study_internal.h"
+#include "web_files.h"
 
-/* ---------------------------------------------------------------- reading */
+/* The participant's page compiles the device core, which needs one more word. */
+#define POLICY(SCRIPTS)                                                                            \
+    "default-src 'none'; script-src 'self'" SCRIPTS "; style-src 'self'; connect-src 'self'; "     \
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+static const char policy_strict[] = POLICY("");
+static const char policy_core[] = POLICY(" 'wasm-unsafe-eval'");
 
-static void answer_study(struct request *request)
+/* Plain and compressed are two representations, so their tags differ. */
+static void send_file(struct request *request, unsigned status, const struct web_file *file,
+                      const char *policy)
 {
-    request_answer_text(request, 200, TREMOLO_OK, strdup(request->served->published));
-}
-
-void routes_round(struct request *request)
-{
-    char *body = NULL;
-    enum tremolo_status status =
-        round_json(&body, request->served, request->server->signing_key, (int64_t)time(NULL));
-    request_answer_text(request, 200, status, body);
-}
-
-static void answer_guarantee(struct request *request)
-{
-    char *body = NULL;
-    enum tremolo_status status = estimate_guarantee_json(&body, request->served);
-    request_answer_text(request, 200, status, body);
-}
-
-static void answer_estimate(struct request *request)
-{
-    char *kept = estimate_kept(request->served);
-    if (kept != NULL) {
-        request_answer_text(request, 200, TREMOLO_OK, kept);
-    } else {
-        request_ask(request);
-    }
-}
-
-static void answer_estimated(struct request *request)
-{
-    struct question *question = &request->question;
-    if (question->status == TREMOLO_OK && question->json == NULL) {
-        request_problem(request, 503, "the server is stopping");
+    if (file == NULL) {
+        request_problem(request, 404, "no such file");
         return;
     }
-    request_answer_text(request, 200, question->status, question->json);
-    question->json = NULL;
+    struct http_file sent = {.type = file->type,
+                             .hash = file->hash,
+                             .plain = file->plain,
+                             .gzip = file->gzip,
+                             .plain_bytes = file->plain_bytes,
+                             .gzip_bytes = file->gzip_bytes,
+                             .keep = file->path != NULL,
+                             .policy = policy};
+    request_answer_file(request, status, &sent);
 }
 
-static void answer_history(struct request *request)
+/* The list of studies and one study are the same page; it looks at its address. */
+static void answer_dashboard(struct request *request)
 {
-    char *body = NULL;
-    enum tremolo_status status = history_json(&body, request->served, (int64_t)time(NULL));
-    request_answer_text(request, 200, status, body);
+    send_file(request, 200, web_file_named("index.html"), policy_strict);
 }
 
-static void answer_health(struct request *request)
+static void answer_about(struct request *request)
 {
-    char words[TREMOLO_WORDS_BYTES];
-    enum tremolo_status health = batcher_health(&request->server->writer->batcher, words);
-    if (health != TREMOLO_OK) {
-        request_problem(request, 503, words);
+    send_file(request, 200, web_file_named("about.html"), policy_core);
+}
+
+static void answer_asset(struct request *request)
+{
+    send_file(request, 200, web_file_at(request->path), policy_strict);
+}
+
+/* ---------------------------------------------------------------- wrong addresses */
+
+static bool is_read(const struct request *request)
+{
+    return strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
+           strcmp(request->method, MHD_HTTP_METHOD_HEAD) == 0;
+}
+
+/* A browser asks for pages by this name; programs that take anything do not. */
+static bool is_for_people(struct request *request)
+{
+    static const char machines[] = "/v1/";
+    const char *accept = request_header(request, MHD_HTTP_HEADER_ACCEPT);
+    return is_read(request) && accept != NULL && strstr(accept, "text/html") != NULL &&
+           strncmp(request->path, machines, sizeof machines - 1) != 0;
+}
+
+static void answer_missing(struct request *request, const char *detail)
+{
+    const struct web_file *page = web_file_named("missing.html");
+    if (page != NULL && is_for_people(request)) {
+        send_file(request, MHD_HTTP_NOT_FOUND, page, policy_strict);
     } else {
-        request_answer_text(request, 200, TREMOLO_OK, strdup("{\"status\":\"ok\"}"));
+        request_problem(request, MHD_HTTP_NOT_FOUND, detail);
     }
 }
 
-/* ---------------------------------------------------------------- finding */
-
-static const struct route routes[] = {
-    {"POST", "/v1/studies/{id}/reports", FOR_DEVICES, REQUEST_BODY_MAX, reports_run,
-     reports_finish},
-    {"GET", "/v1/studies/{id}/round", FOR_DEVICES, 0, routes_round, NULL},
-    {"GET", "/v1/studies/{id}/estimate", FOR_READERS, 0, answer_estimate, answer_estimated},
-    {"GET", "/v1/studies/{id}/guarantee", FOR_DEVICES, 0, answer_guarantee, NULL},
-    {"GET", "/v1/studies/{id}/history", FOR_READERS, 0, answer_history, NULL},
-    {"GET", "/v1/studies/{id}", FOR_DEVICES, 0, answer_study, NULL},
-    {"GET", "/v1/studies", FOR_READERS, 0, list_run, NULL},
-    {"POST", "/v1/studies", FOR_OPERATOR, TREMOLO_STUDY_MAX_BYTES, operator_create,
-     operator_create_finish},
-    {"POST", "/v1/studies/{id}/round/close", FOR_OPERATOR, 1024, operator_close,
-     operator_close_finish},
-    {"POST", "/v1/studies/{id}/discard", FOR_OPERATOR, 1024, operator_discard,
-     operator_discard_finish},
-    {"POST", "/v1/studies/{id}/devices", FOR_OPERATOR, 4096, operator_enrol, NULL},
-    {"GET", "/healthz", FOR_READERS, 0, answer_health, NULL},
-    {"GET", "/metrics", FOR_READERS, 0, metrics_run, NULL},
-    {"GET", "/", FOR_READERS, 0, pages_dashboard, NULL},
-    {"GET", "/studies", FOR_READERS, 0, pages_dashboard, NULL},
-    {"GET", "/studies/{id}/about", FOR_READERS, 0, pages_about, NULL},
-    {"GET", "/studies/{id}", FOR_READERS, 0, pages_dashboard, NULL},
-    {"GET", "/assets/*", FOR_READERS, 0, pages_asset, NULL},
-};
-
-/* Does the path match, {id} taking exactly the characters of an id and a
- * final * whatever is left? */
-static bool path_matches(const char *pattern, const char *path, char id[64])
+/* Only characters of our own paths go back into a header. */
+static bool redirect(struct request *request)
 {
-    const char *hole = strstr(pattern, "{id}");
-    if (hole == NULL) {
-        size_t fixed = strcspn(pattern, "*");
-        id[0] = '\0';
-        return pattern[fixed] == '*' ? strncmp(pattern, path, fixed) == 0
-                                     : strcmp(pattern, path) == 0;
+    static const char ours[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/";
+    char path[ANSWER_LOCATION_BYTES];
+    size_t length = strlen(request->path);
+    size_t kept = length;
+    while (kept > 0 && request->path[kept - 1] == '/') {
+        kept--;
     }
-    size_t before = (size_t)(hole - pattern);
-    size_t length = strlen(path);
-    if (length < before + ID_CHARACTERS || strncmp(pattern, path, before) != 0 ||
-        strcmp(hole + 4, path + before + ID_CHARACTERS) != 0) {
+    if (!is_read(request) || kept == length || kept == 0 || kept >= sizeof path ||
+        strspn(request->path, ours) != length) {
         return false;
     }
-    memcpy(id, path + before, ID_CHARACTERS);
-    id[ID_CHARACTERS] = '\0';
+    memcpy(path, request->path, kept);
+    path[kept] = '\0';
+    if (!request_has_route(request, path)) {
+        return false;
+    }
+    request_answer(request, MHD_HTTP_PERMANENT_REDIRECT, NULL, NULL);
+    memcpy(request->answer.location, path, kept + 1);
     return true;
 }
 
-const struct route *route_find(const char *method, const char *path, char id[64], bool *path_known)
+/* No route has this path. */
+static void answer_lost(struct request *request)
 {
-    /* The library leaves out the body of an answer to HEAD. */
-    const char *asked = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method;
-    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
-        if (path_matches(routes[i].path, path, id)) {
-            *path_known = true;
-            if (strcmp(routes[i].method, asked) == 0) {
-                return &routes[i];
-            }
+    if (!redirect(request)) {
+        answer_missing(request, "no such path");
+    }
+}
+
+/* The study with this id, or NULL after an answer. */
+static void *find_study(struct request *request, const char *id)
+{
+    uint8_t bytes[TREMOLO_STUDY_ID_BYTES];
+    bool unsure = false;
+    struct served_study *served = tremolo_base64_decode(bytes, sizeof bytes, id) == TREMOLO_OK
+                                      ? writer_find(server_of(request)->writer, &unsure, bytes)
+                                      : NULL;
+    if (unsure && !is_for_people(request)) { /* the page itself asks again */
+        request_problem(request, 503, "this gateway has not heard of such a study yet");
+        request->answer.retry_after = 1;
+    } else if (served == NULL && !unsure) {
+        answer_missing(request, "no such study");
+    }
+    return served;
+}
+
+static const struct route page_routes[] = {
+    {"GET", "/", FOR_READERS, 0, answer_dashboard, NULL},
+    {"GET", "/studies", FOR_READERS, 0, answer_dashboard, NULL},
+    {"GET", "/studies/{id}/about", FOR_READERS, 0, answer_about, NULL},
+    {"GET", "/studies/{id}", FOR_READERS, 0, answer_dashboard, NULL},
+    {"GET", "/assets/*", FOR_READERS, 0, answer_asset, NULL},
+    {0},
+};
+
+/* ---------------------------------------------------------------- for server.c */
+
+bool routes_open(struct tremolo_server *server)
+{
+    static const struct route *const tables[] = {device_routes, reader_routes, operator_routes,
+                                                 page_routes, NULL};
+    server->program = (struct http_program){.tables = tables,
+                                            .request_bytes = sizeof(struct study_request),
+                                            .id_characters = TREMOLO_STUDY_ID_TEXT_BYTES - 1,
+                                            .device_headers = "Content-Type, Tremolo-Device",
+                                            .owner = server,
+                                            .batcher = &server->writer->batcher,
+                                            .find = find_study,
+                                            .lost = answer_lost,
+                                            .refuse = devices_refuse,
+                                            .release = devices_release};
+    server->receipt[0] = http_ready("{\"accepted\":1,\"repeated\":0,\"failures\":[]}");
+    server->receipt[1] = http_ready("{\"accepted\":0,\"repeated\":1,\"failures\":[]}");
+    return server->receipt[0] != NULL && server->receipt[1] != NULL;
+}
+
+void routes_close(struct tremolo_server *server)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (server->receipt[i] != NULL) {
+            MHD_destroy_response(server->receipt[i]);
         }
     }
-    return NULL;
 }

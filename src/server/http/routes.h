@@ -1,44 +1,94 @@
-/* routes.h -- the handlers, by file. */
+/* routes.h -- the server, and a request about a study, as handlers see them. */
 #ifndef SERVER_ROUTES_H
 #define SERVER_ROUTES_H
 
 #include "estimate.h"
-#include "request.h"
-#include "rounds.h"
+#include "http.h"
+#include "tremolo_study_file.h"
+#include "writer.h"
 
-/* routes.c */
-void routes_round(struct request *request);
+enum { TOKEN_MAX = 1024, SMALL_ROWS = 64 };
 
-/* list.c */
-void list_run(struct request *request);
+/* What handlers need of the server; constant while it listens, except what is atomic. */
+struct tremolo_server {
+    struct http *http;
+    struct http_program program;
+    struct writer *writer;
+    struct mqtt *mqtt; /* of a gateway */
+    struct sampler *sampler;
+    struct estimator *estimator;
+    struct sources *sources;   /* NULL: no quota */
+    const char *source_header; /* NULL: a source is who connects */
+    struct log log;
+    char token[TOKEN_MAX + 1];
+    uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES];
+    uint8_t signing_key[TREMOLO_SIGNING_SECRET_BYTES];
+    uint8_t device_secret[TREMOLO_DEVICE_SECRET_BYTES];
+    int64_t started_at;
+    bool has_started; /* it listens, so that its end is worth a line */
+    _Atomic bool stopping;
+    struct MHD_Response *receipt[2]; /* of one report: accepted, repeated */
+};
 
-/* reports.c */
-void reports_run(struct request *request);
-void reports_finish(struct request *request);
-void reports_give_back(struct request *request); /* of the quota, once all is decided */
+struct study_request {
+    struct request request; /* the service's; its resource is a served_study */
+    struct job job;
+    struct question question;
+    struct arrival *arrivals;
+    struct arrival single; /* arrivals, when there is one */
+    uint8_t device[TREMOLO_DEVICE_ID_MAX];
+    bool sequence;      /* many reports, answered by index */
+    size_t quota_taken; /* reports charged to `source` */
+    uint64_t source;
+    unsigned quota_seconds; /* until those fit that are over their source's quota; 0: none are */
+    struct tremolo_study_problems *problems;
+    int16_t small_rows[SMALL_ROWS]; /* a single report, the usual thing, needs no other memory */
+};
 
-/* operator.c */
-void operator_create(struct request *request);
-void operator_create_finish(struct request *request);
-void operator_close(struct request *request);
-void operator_close_finish(struct request *request);
-void operator_discard(struct request *request);
-void operator_discard_finish(struct request *request);
-void operator_enrol(struct request *request);
+static inline struct study_request *own_of(struct request *request)
+{
+    return (struct study_request *)(void *)request;
+}
 
-/* pages.c */
-void pages_dashboard(struct request *request);
-void pages_about(struct request *request);
-void pages_asset(struct request *request);
-/* Does a person ask, by a browser, for something to look at? */
-bool pages_is_for_people(struct request *request);
-/* Nothing is at the address: a page for people, a problem document for programs. */
-void pages_missing(struct request *request, const char *detail);
-/* Answers with a redirection when only final slashes part the address from a known one. */
-bool pages_redirect(struct request *request);
-void pages_headers(struct MHD_Response *response, const struct answer *answer);
+static inline struct served_study *study_of(const struct request *request)
+{
+    return request->resource;
+}
 
-/* metrics.c */
-void metrics_run(struct request *request);
+static inline struct tremolo_server *server_of(const struct request *request)
+{
+    return request->owner;
+}
+
+/* Submit own->job; the route's finish follows when it is decided. */
+static inline void job_decided(struct job *job)
+{
+    request_decided(job->queued.request);
+}
+
+static inline void submit_job(struct study_request *own)
+{
+    own->job.done = job_decided;
+    own->job.queued.alone = own->job.kind != JOB_REPORTS;
+    (void)request_wait(&own->request, &own->job.queued);
+}
+
+/* ---- routes.c ---- */
+
+/* Set server->program and make what answers need; the writer must be there. False without memory. */
+bool routes_open(struct tremolo_server *server);
+void routes_close(struct tremolo_server *server);
+
+/* ---- devices.c ---- */
+
+extern const struct route device_routes[];
+void devices_answer_round(struct request *request);
+void devices_refuse(struct request *request);  /* the writer's queue had no room for its job */
+void devices_release(struct request *request); /* free what it holds */
+
+/* ---- readers.c, operator.c ---- */
+
+extern const struct route reader_routes[];
+extern const struct route operator_routes[];
 
 #endif

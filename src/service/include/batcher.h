@@ -27,6 +27,7 @@
 #include "tremolo_status.h"
 
 struct log;
+struct prometheus;
 
 enum {
     BATCHER_QUEUE_BYTES_MAX = 64 << 20, /* of jobs that wait */
@@ -36,8 +37,9 @@ enum {
 /* The first member of a job of any kind. */
 struct batch_job {
     struct batch_job *next;
-    size_t bytes; /* for the bounds */
-    bool alone;   /* not in a batch with others, and on the batcher's thread */
+    size_t bytes;  /* for the bounds */
+    void *request; /* that waits for it (http.h); NULL: none */
+    bool alone;    /* not in a batch with others, and on the batcher's thread */
 };
 
 /* run_batch, is_due, run_alone and idle are called with write_lock held; run_alone, idle and
@@ -100,5 +102,7 @@ void batcher_note_success(struct batcher *batcher);
 
 /* Count a sync, or whatever else made a batch durable. */
 void batcher_note_sync(struct batcher *batcher, int64_t took_us);
+
+void batcher_write_metrics(struct prometheus *out, struct batcher *batcher);
 
 #endif

@@ -29,6 +29,9 @@ void prometheus_labelled(struct prometheus *out, const char *label, const char *
 void prometheus_value(struct prometheus *out, const char *name, const char *type, const char *help,
                       double number);
 
+/* The memory of this process, and when it started (Unix seconds). */
+void prometheus_process(struct prometheus *out, int64_t started_at);
+
 /* The caller frees it. NULL, and nothing to free, when anything failed. */
 char *prometheus_text(struct prometheus *out, size_t *length);
 

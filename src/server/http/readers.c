@@ -1,17 +1,85 @@
-/* list.c -- GET /v1/studies: many studies, found, sorted and a page at a time.
+/* readers.c -- what analysts, dashboards and operators read: estimates, history, the list, metrics.
  *
- * Nothing is computed for it: counts are read under each study's lock, what was learnt and what is
- * promised was summed up with the last estimate (estimate.c) and is null before there is one, a
- * moment after a study or a server began. So ten thousand studies are gone through for each answer,
- * and LIST_LIMIT_MAX of them at most become JSON. */
+ * Nothing here changes a study, and no handler computes for long: an estimate that is not there yet comes
+ * from the estimator's threads while the connection is suspended. */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "document.h"
+#include "prometheus.h"
+#include "rounds.h"
 #include "routes.h"
+
+/* ---------------------------------------------------------------- one study */
+
+/* From the estimator's thread. */
+static void on_estimate(struct question *question)
+{
+    request_resume(question->context);
+}
+
+/* An estimate may take seconds, so it is computed by a thread of the estimator's. */
+static void ask(struct request *request)
+{
+    struct study_request *own = own_of(request);
+    own->question =
+        (struct question){.served = study_of(request), .done = on_estimate, .context = request};
+    if (request_suspend(request)) {
+        estimator_ask(server_of(request)->estimator, &own->question);
+    }
+}
+
+static void answer_estimate(struct request *request)
+{
+    char *kept = estimate_kept(study_of(request));
+    if (kept != NULL) {
+        request_answer_text(request, 200, TREMOLO_OK, kept);
+    } else {
+        ask(request);
+    }
+}
+
+static void answer_estimated(struct request *request)
+{
+    struct study_request *own = own_of(request);
+    struct question *question = &own->question;
+    if (question->status == TREMOLO_OK && question->json == NULL) {
+        request_problem(request, 503, "the server is stopping");
+        return;
+    }
+    request_answer_text(request, 200, question->status, question->json);
+    question->json = NULL;
+}
+
+static void answer_history(struct request *request)
+{
+    char *body = NULL;
+    enum tremolo_status status = history_json(&body, study_of(request), (int64_t)time(NULL));
+    request_answer_text(request, 200, status, body);
+}
+
+static void answer_health(struct request *request)
+{
+    char words[TREMOLO_WORDS_BYTES];
+    enum tremolo_status health = batcher_health(&server_of(request)->writer->batcher, words);
+    if (health != TREMOLO_OK) {
+        request_problem(request, 503, words);
+    } else {
+        request_answer_text(request, 200, TREMOLO_OK, strdup("{\"status\":\"ok\"}"));
+    }
+}
+
+/* ---------------------------------------------------------------- many studies
+ *
+ * Nothing is computed for the list: counts are read under each study's lock; what was learnt and what is
+ * promised was summed up with the last estimate (estimate.c) and is null before there is one, a moment
+ * after a study or a server began. So ten thousand studies are gone through for each answer, and
+ * LIST_LIMIT_MAX of them at most become JSON. */
 
 enum { LIST_LIMIT_MAX = 1024, LIST_SEARCH_BYTES = 256 };
 
@@ -41,8 +109,6 @@ struct list {
     struct entry *entry;
     size_t count;
 };
-
-/* ---------------------------------------------------------------- what is asked */
 
 static bool read_number(size_t *number, const char *text, size_t most)
 {
@@ -91,8 +157,6 @@ static const char *read_wish(struct wish *wish, struct request *request)
     }
     return NULL;
 }
-
-/* ---------------------------------------------------------------- finding */
 
 static bool is_found(const struct served_study *served, const char *search)
 {
@@ -170,8 +234,6 @@ static bool find(struct list *list, struct writer *writer)
     return list->entry != NULL;
 }
 
-/* ---------------------------------------------------------------- answering */
-
 static json_t *line_of(struct served_study *served, int64_t now)
 {
     (void)pthread_mutex_lock(&served->sums.lock);
@@ -189,7 +251,7 @@ static json_t *line_of(struct served_study *served, int64_t now)
     return line;
 }
 
-void list_run(struct request *request)
+static void answer_list(struct request *request)
 {
     struct list list = {.now = (int64_t)time(NULL)};
     const char *problem = read_wish(&list.wish, request);
@@ -197,7 +259,7 @@ void list_run(struct request *request)
         request_problem(request, 400, problem);
         return;
     }
-    if (!find(&list, request->server->writer)) {
+    if (!find(&list, server_of(request)->writer)) {
         request_problem(request, 503, "out of memory");
         return;
     }
@@ -210,5 +272,98 @@ void list_run(struct request *request)
     request_answer_json(request, 200,
                         json_pack("{s:o, s:I, s:I}", "studies", lines, "matching",
                                   (json_int_t)list.count, "total",
-                                  (json_int_t)studies_count(&request->server->writer->studies)));
+                                  (json_int_t)studies_count(&server_of(request)->writer->studies)));
 }
+
+/* ---------------------------------------------------------------- metrics */
+
+static void write_outcomes(struct prometheus *out, struct writer *writer)
+{
+    prometheus_head(out, "tremolo_reports_total", "counter", "Reports by what became of them.");
+    for (int i = OUTCOME_PENDING + 1; i < OUTCOME_COUNT; i++) {
+        char name[OUTCOME_LABEL_BYTES];
+        outcome_label(name, (enum server_outcome)i);
+        prometheus_labelled(out, "outcome", name, atomic_load(&writer->outcome[i]));
+    }
+}
+
+static void write_mqtt(struct prometheus *out, struct writer *writer)
+{
+    prometheus_head(out, "tremolo_mqtt_messages_total", "counter", "Publications over MQTT.");
+    prometheus_labelled(out, "outcome", "taken", atomic_load(&writer->mqtt_taken));
+    prometheus_labelled(out, "outcome", "malformed", atomic_load(&writer->mqtt_malformed));
+    prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&writer->mqtt_unknown));
+}
+
+static void write_studies(struct prometheus *out, struct writer *writer)
+{
+    size_t count = studies_count(&writer->studies);
+    prometheus_head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
+    for (size_t i = 0; i < count; i++) {
+        struct served_study *served = studies_at(&writer->studies, i);
+        (void)pthread_mutex_lock(&served->sums.lock);
+        uint64_t reports = served->sums.reports;
+        (void)pthread_mutex_unlock(&served->sums.lock);
+        prometheus_labelled(out, "study", served->id_text, reports);
+    }
+}
+
+/* What honest devices can hardly have sent, over all rounds. */
+static void write_tails(struct prometheus *out, struct writer *writer)
+{
+    static const struct {
+        const char *name, *help;
+    } gauges[] = {
+        {"tremolo_study_reports_beyond", "Reports beyond what honest ones reach once in 10000."},
+        {"tremolo_study_reports_beyond_expected", "The same of honest devices, at most."},
+        {"tremolo_study_reports_suspicious",
+         "1: honest devices do not explain the reports (1e-6 at one look)."},
+    };
+    size_t count = studies_count(&writer->studies);
+    for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {
+        prometheus_head(out, gauges[g].name, "gauge", gauges[g].help);
+        for (size_t i = 0; i < count; i++) {
+            struct served_study *served = studies_at(&writer->studies, i);
+            struct tremolo_tails tails;
+            if (rounds_tails(&tails, served)) {
+                const uint64_t value[] = {tails.norm[TREMOLO_TAIL_CUT].seen,
+                                          (uint64_t)ceil(tails.norm[TREMOLO_TAIL_CUT].expected),
+                                          tails.alarm};
+                prometheus_labelled(out, "study", served->id_text, value[g]);
+            }
+        }
+    }
+}
+
+static void answer_metrics(struct request *request)
+{
+    struct tremolo_server *server = server_of(request);
+    struct writer *writer = server->writer;
+    struct prometheus out;
+    size_t length = 0;
+    prometheus_open(&out);
+    write_outcomes(&out, writer);
+    if (server->mqtt != NULL) {
+        write_mqtt(&out, writer);
+    }
+    write_studies(&out, writer);
+    write_tails(&out, writer);
+    batcher_write_metrics(&out, &writer->batcher);
+    http_write_metrics(&out, server->http);
+    prometheus_process(&out, server->started_at);
+    char *text = prometheus_text(&out, &length);
+    if (text == NULL) {
+        request_problem(request, 503, "out of memory");
+    } else {
+        request_answer(request, 200, "text/plain; version=0.0.4", text);
+    }
+}
+
+const struct route reader_routes[] = {
+    {"GET", "/v1/studies/{id}/estimate", FOR_READERS, 0, answer_estimate, answer_estimated},
+    {"GET", "/v1/studies/{id}/history", FOR_READERS, 0, answer_history, NULL},
+    {"GET", "/v1/studies", FOR_READERS, 0, answer_list, NULL},
+    {"GET", "/healthz", FOR_READERS, 0, answer_health, NULL},
+    {"GET", "/metrics", FOR_READERS, 0, answer_metrics, NULL},
+    {0},
+};

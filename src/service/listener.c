@@ -1,18 +1,88 @@
-/* tls.c -- GnuTLS certificates, loaded from files and swapped atomically.
+/* listener.c -- the socket that clients connect to, and the certificate that it shows them.
  *
- * A handshake may hold the old certificate while a new one is loaded, so the
- * one before is kept until the next reload but one. */
-#include "http.h"
-
+ * Certificates are GnuTLS objects, loaded from files and exchanged while connections are open. A handshake
+ * may still use the old pair while a new one is loaded, so two earlier pairs are kept. `current_lock`
+ * guards `current`, the pair that new handshakes get; all else belongs to the caller's thread. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "http_parts.h"
 #include "keys.h"
+
+enum { BACKLOG = 1024 };
+
+/* ---------------------------------------------------------------- the socket */
+
+/* Returns the length of what is in *address, or 0. */
+static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        return sizeof *four;
+    }
+    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(port);
+        return sizeof *six;
+    }
+    return 0;
+}
+
+static uint16_t port_of(int listener)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } bound;
+    socklen_t length = sizeof bound;
+    memset(&bound, 0, sizeof bound);
+    if (getsockname(listener, &bound.any, &length) != 0) {
+        return 0;
+    }
+    return ntohs(bound.any.sa_family == AF_INET6 ? bound.six.sin6_port : bound.four.sin_port);
+}
+
+enum tremolo_status listen_open(int *listener, uint16_t *port, const char *address,
+                                char words[TREMOLO_WORDS_BYTES])
+{
+    struct sockaddr_storage where;
+    int on = 1;
+    socklen_t length = parse_address(&where, address, *port);
+    if (length == 0) {
+        return words_say(words, TREMOLO_NOT_LISTENING, "'%s' is not a numeric address", address);
+    }
+    int made = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool six = where.ss_family == AF_INET6;
+    if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        (six && setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
+        bind(made, (struct sockaddr *)&where, length) != 0 || listen(made, BACKLOG) != 0) {
+        (void)snprintf(words, TREMOLO_WORDS_BYTES, "cannot listen on %s port %u: %s", address,
+                       *port, strerror(errno));
+        if (made >= 0) {
+            (void)close(made);
+        }
+        return TREMOLO_NOT_LISTENING;
+    }
+    *listener = made;
+    *port = port_of(made);
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- the certificate */
 
 enum { CHAIN_MAX = 8, KEPT = 3, KEY_FILE_MAX = 64 << 10 };
 
