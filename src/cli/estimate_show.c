@@ -7,7 +7,6 @@
 #include "cli.h"
 #include "estimate_json.h"
 #include "fetch.h"
-#include "members.h"
 #include "result.h"
 #include "tremolo_server.h"
 
@@ -21,13 +20,13 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
     }
     members_clean(document);
     if (!wish->json) {
-        estimate_print(document, wish->explain, wish->full != NULL ? wish->full : "--explain");
+        text_document(stdout, document, wish->explain);
     } else {
         code = cli_print_json(command, json_incref(document), true);
     }
     if (code == CLI_DONE && wish->save != NULL) {
         result_set_made(document, wish->line);
-        code = result_save(document, command, wish->save);
+        code = result_save(document, command, wish->save, wish->explain);
     }
     json_decref(document);
     return code;

@@ -233,10 +233,10 @@ int reproduce_save(const char *folder, const struct tremolo_reproduction_case *c
     int code = CLI_DONE;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && code == CLI_DONE; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        code = result_save(result, "reproduce", path);
+        code = result_save(result, "reproduce", path, true);
     }
     if (code == CLI_DONE && options->save != NULL) {
-        code = result_save(result, "reproduce", options->save);
+        code = result_save(result, "reproduce", options->save, true);
     }
     json_decref(result);
     return code;

@@ -1,6 +1,12 @@
-/* result.c -- the parts of a result's document, and how it is saved. */
+/* result.c -- the forms of a saved result, one for each ending of its name.
+ *
+ * Everything is made from the document. A page is web/report.html, a frame. What the frame refers to
+ * as an asset is put into it, so that the page opens from a disk and makes no request; its own policy
+ * forbids requests as well. It carries the text of the result, which printers and browsers without
+ * scripts show, and the document, from which report.js draws what the dashboard would draw. */
 #include "result.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -9,38 +15,19 @@
 #include "cli.h"
 #include "estimate_json.h"
 #include "files.h"
-#include "members.h"
+#include "study_internal.h"
+#include "text.h"
 #include "tremolo_study_file.h"
 #include "tremolo_words.h"
-#include "study_internal.h"
+#include "web_files.h"
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    size_t length = strlen(path), end = strlen(suffix);
-    return length > end && strcasecmp(path + length - end, suffix) == 0;
-}
+struct saving {
+    const json_t *result;
+    bool full; /* as text_document() has it */
+    const struct ending *ending;
+};
 
-/* NULL when a result can be saved under this name; else what it must be. */
-static const char *refuses(const char *path, bool force)
-{
-    if (!ends_in(path, ".html") && !ends_in(path, ".json") && !ends_in(path, ".csv")) {
-        return "a name that ends in .html, .json or .csv";
-    }
-    if (!force && access(path, F_OK) == 0) {
-        return "a new file, or come with --force";
-    }
-    return NULL;
-}
-
-int result_check(const char *command, const char *path, bool force)
-{
-    const char *refused = path != NULL ? refuses(path, force) : NULL;
-    return refused == NULL
-               ? CLI_DONE
-               : cli_fail(CLI_USAGE, command, "--save must be %s, not '%s'", refused, path);
-}
-
-/* ---------------------------------------------------------------- the document */
+/* ---------------------------------------------------------------- how it was made */
 
 /* One argument as a shell would read it back. */
 static void quote(FILE *out, const char *text)
@@ -107,10 +94,11 @@ static void csv_name(FILE *out, const char *name)
     tremolo_words_quote(out, guarded);
 }
 
-static void csv_coefficients(FILE *out, const json_t *result)
+static bool write_csv(FILE *out, const struct saving *saving)
 {
     static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
                                        "p",        "identified"};
+    const json_t *result = saving->result;
     const json_t *rows = json_object_get(result, "coefficients");
     const json_t *predicted = json_object_get(result, "prediction");
     const json_t *predictions = json_object_get(predicted, "coefficients");
@@ -138,30 +126,169 @@ static void csv_coefficients(FILE *out, const json_t *result)
         csv_number(out, json_object_get(result, "response_cut"));
         (void)fputs("\r\n", out);
     }
+    return true;
+}
+
+/* ---------------------------------------------------------------- the page */
+
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&': (void)fputs("&amp;", out); break;
+        case '<': (void)fputs("&lt;", out); break;
+        case '>': (void)fputs("&gt;", out); break;
+        default: (void)fputc(*text, out);
+        }
+    }
+}
+
+static bool put_text(FILE *out, const json_t *result)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL) {
+        return false;
+    }
+    text_document(memory, result, true);
+    bool good = fclose(memory) == 0;
+    if (good) {
+        put_escaped(out, text);
+    }
+    free(text);
+    return good;
+}
+
+/* The document, without a character that could end its script element. */
+static bool put_json(FILE *out, const json_t *result)
+{
+    char *text = json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    for (const char *at = text; at != NULL && *at != '\0'; at++) {
+        (void)fputs(*at == '<' ? "\\u003c" : (char[2]){*at, '\0'}, out);
+    }
+    free(text);
+    return text != NULL;
+}
+
+/* Put the asset that a line of the frame refers to in place of the line. */
+static bool put_asset(FILE *out, const char *line)
+{
+    const char *start = strstr(line, "\"/assets/");
+    char path[128];
+    size_t length = strcspn(start + 1, "\"");
+    if (length >= sizeof path) {
+        return false;
+    }
+    memcpy(path, start + 1, length);
+    path[length] = '\0';
+    const struct web_file *file = web_file_at(path);
+    if (file == NULL) {
+        return false;
+    }
+    const char *media = strstr(line, " media=");
+    bool script = strstr(line, "<script") != NULL;
+    (void)fprintf(out, "<%s%.*s>", script ? "script type=\"module\"" : "style",
+                  media != NULL ? (int)strcspn(media, ">") : 0, media != NULL ? media : "");
+    (void)fwrite(file->plain, 1, file->plain_bytes, out);
+    (void)fprintf(out, "</%s>\n", script ? "script" : "style");
+    return true;
+}
+
+/* A line of the frame, with what it has a place for. */
+static bool put_line(FILE *out, const char *line, const json_t *result)
+{
+    const char *place = strstr(line, "{{");
+    if (strstr(line, "\"/assets/") != NULL) {
+        return put_asset(out, line);
+    }
+    if (place == NULL) {
+        (void)fprintf(out, "%s\n", line);
+        return true;
+    }
+    bool good = true;
+    (void)fprintf(out, "%.*s", (int)(place - line), line);
+    if (strncmp(place, "{{title}}", 9) == 0) {
+        put_escaped(out, member_text(result, "title"));
+    } else {
+        good = strncmp(place, "{{text}}", 8) == 0 ? put_text(out, result) : put_json(out, result);
+    }
+    (void)fprintf(out, "%s\n", strstr(place, "}}") + 2);
+    return good;
+}
+
+static bool write_page(FILE *out, const struct saving *saving)
+{
+    const struct web_file *frame = web_file_named("report.html");
+    char *text = frame != NULL ? strndup((const char *)frame->plain, frame->plain_bytes) : NULL;
+    bool good = text != NULL;
+    char *rest = text;
+    while (good && rest != NULL && *rest != '\0') {
+        char *line = strsep(&rest, "\n");
+        good = put_line(out, line, saving->result);
+    }
+    free(text);
+    return good;
+}
+
+/* ---------------------------------------------------------------- text and document */
+
+static bool write_text(FILE *out, const struct saving *saving)
+{
+    text_document(out, saving->result, saving->full);
+    return true;
+}
+
+static bool write_json(FILE *out, const struct saving *saving)
+{
+    return json_dumpf(saving->result, out, ESTIMATE_JSON_PRETTY) == 0 && fputc('\n', out) != EOF;
 }
 
 /* ---------------------------------------------------------------- saving */
 
-struct form {
-    const json_t *result;
-    const char *path;
-};
+static const struct ending {
+    const char *name;
+    bool (*write)(FILE *out, const struct saving *saving);
+} endings[] = {
+    {".html", write_page}, {".json", write_json}, {".csv", write_csv}, {".txt", write_text}};
+
+enum { ENDINGS = sizeof endings / sizeof endings[0] };
+
+/* NULL when a name has none of them. */
+static const struct ending *ending_of(const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < ENDINGS; i++) {
+        size_t end = strlen(endings[i].name);
+        if (length > end && strcasecmp(path + length - end, endings[i].name) == 0) {
+            return &endings[i];
+        }
+    }
+    return NULL;
+}
+
+int result_check(const char *command, const char *path, bool force)
+{
+    if (path != NULL && ending_of(path) == NULL) {
+        return cli_fail(CLI_USAGE, command,
+                        "--save must be a name that ends in .html, .json, .csv or .txt, not '%s'",
+                        path);
+    }
+    return path != NULL && !force && access(path, F_OK) == 0
+               ? cli_fail(CLI_USAGE, command,
+                          "--save must be a new file, or come with --force, not '%s'", path)
+               : CLI_DONE;
+}
 
 static bool write_result(FILE *out, const void *context)
 {
-    const struct form *form = context;
-    if (ends_in(form->path, ".html")) {
-        return result_write_html(out, form->result);
-    }
-    if (ends_in(form->path, ".csv")) {
-        csv_coefficients(out, form->result);
-        return true;
-    }
-    return json_dumpf(form->result, out, ESTIMATE_JSON_PRETTY) == 0 && fputc('\n', out) != EOF;
+    const struct saving *saving = context;
+    return saving->ending->write(out, saving);
 }
 
-int result_save(const json_t *result, const char *command, const char *path)
+int result_save(const json_t *result, const char *command, const char *path, bool full)
 {
+    const struct saving saving = {result, full, ending_of(path)};
     return result == NULL ? cli_fail(CLI_FAILED, command, "out of memory")
-                          : cli_save(command, path, write_result, &(struct form){result, path});
+                          : cli_save(command, path, write_result, &saving);
 }

@@ -1,8 +1,8 @@
 /* result.h -- a result that can be handed on: one file, readable for years.
  *
- * A result is one JSON document, most often an estimate's (estimate_json.h), and the three
- * forms are made from it: .json is the document, .csv its table, .html a page that carries
- * the document, its charts and everything they need. docs/man/tremolo-fit.1 lists the
+ * A result is one JSON document, most often an estimate's (estimate_json.h), and all forms are made
+ * from it: .json is the document, .txt what the terminal shows, .csv the table of coefficients, .html
+ * a page that carries the document and everything that draws it. docs/man/tremolo-fit.1 lists the
  * members. */
 #ifndef TREMOLO_CLI_RESULT_H
 #define TREMOLO_CLI_RESULT_H
@@ -24,10 +24,8 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv);
 void result_set_made(json_t *document, const char *line);
 
 /* Save under a name that result_check() found good: written beside it first, then
- * renamed, so that there is a whole file or none. Codes of the command line. */
-int result_save(const json_t *result, const char *command, const char *path);
-
-/* The page of a document (result_html.c). False when it cannot be written. */
-bool result_write_html(FILE *out, const json_t *result);
+ * renamed, so that there is a whole file or none. `full`: the text has the whole guarantee; a page
+ * always has it. Codes of the command line. */
+int result_save(const json_t *result, const char *command, const char *path, bool full);
 
 #endif

@@ -15,14 +15,12 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "coefficients.h"
 #include "estimate_show.h"
 #include "files.h"
 #include "options.h"
 #include "privacy_warnings.h"
 #include "progress.h"
 #include "simulation_json.h"
-#include "explain.h"
 #include "tremolo_study_file.h"
 #include "inputs.h"
 #include "study_internal.h"
@@ -312,84 +310,24 @@ static bool parse(struct simulate_options *options, int *code, int argc, char **
     return *code == CLI_DONE;
 }
 
-/* ---------------------------------------------------------------- after the estimate */
-
-static void print_privacy(const struct simulate_options *options,
-                          const struct tremolo_design *design,
-                          const struct tremolo_simulation_result *result)
-{
-    char clamped[SIMULATION_SENTENCE_BYTES];
-    const struct tremolo_experiment_options *experiment = &options->simulation.experiment;
-    if (experiment->method == TREMOLO_EXPERIMENT_OLS) {
-        printf("Privacy: none; ordinary least squares reads the raw data.\n");
-        return;
-    }
-    if (experiment->release == TREMOLO_RELEASE_BALLOT) {
-        printf("Epsilon spent: %.4g of %g, by ballots.\n",
-               tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon);
-    } else {
-        printf("Epsilon spent: %.4g of %g; noise sd %.4g in scaled units.\n",
-               tremolo_digits_up(result->privacy.epsilon, 4), experiment->epsilon,
-               result->privacy.sigma);
-    }
-    bool half_ranges =
-        experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE && !options->simulation.deviations;
-    privacy_warnings_print(&(struct privacy_terms){
-        .epsilon = experiment->epsilon, .distance = half_ranges ? experiment->distance : 0});
-    simulation_clamped_words(clamped, &options->simulation, design, result);
-    coefficients_paragraph("%s", clamped);
-    if (tremolo_simulation_clips(&options->simulation, design)) {
-        coefficients_paragraph(
-            "The study clips samples to a norm of %g in scaled units: %zu of %zu devices sent a "
-            "shorter one, which biases the estimates.",
-            options->simulation.clip, result->clipped, result->devices);
-    }
-    if (options->simulation.scaling == TREMOLO_SCALING_STANDARD || options->study == NULL) {
-        coefficients_paragraph("%s", simulation_scale_words(&options->simulation, design));
-    }
-    if (experiment->method == TREMOLO_EXPERIMENT_DP_SGD) {
-        coefficients_paragraph(
-            "What is released are clipped gradients: the diameter is theirs, twice --clip, "
-            "whatever "
-            "the samples are. Their noise comes from a generator for simulations; the device core "
-            "was not run.");
-    }
-}
-
-/* Nothing stands for a response. */
-static void print_dropped(const struct tremolo_design *design)
-{
-    size_t fillable = design->dropped - design->unanswered;
-    printf("%zu rows dropped for missing values", design->dropped);
-    if (fillable > 0) {
-        printf(" (--missing mean keeps %zu)", fillable);
-    } else if (design->dropped > 0) {
-        printf(" of the response");
-    }
-    (void)putchar('\n');
-}
-
-static void print_rest(const struct simulate_options *options, const struct tremolo_design *design,
-                       const struct tremolo_simulation_result *result)
+/* What is no part of the result: how to lose fewer rows, and that a promise is weak. */
+static void print_advice(const struct simulate_options *options,
+                         const struct tremolo_design *design)
 {
     const struct tremolo_simulation *simulation = &options->simulation;
-    printf("\nSimulated with method %s: %zu devices, %zu rows held out, ",
-           tremolo_experiment_method_name(simulation->experiment.method), result->devices,
-           result->held_out);
-    print_dropped(design);
-    if (design->means) {
-        coefficients_paragraph("Columns' means or most frequent levels stand for missing values, "
-                               "which is not private; a study says beforehand what does.");
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    size_t fillable = design->dropped - design->unanswered;
+    bool half_ranges =
+        experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE && !simulation->deviations;
+    if (fillable > 0) {
+        (void)fprintf(stderr,
+                      "tremolo %s: %zu rows dropped for missing values; --missing mean keeps %zu\n",
+                      command, design->dropped, fillable);
     }
-    printf("R-squared %.4f on %s", simulation_mean(result->r2, simulation->repeats),
-           result->held_out > 0 ? "rows held out" : "the training rows");
-    if (simulation->repeats > 1) {
-        printf(" (sd %.4f over %zu repeats)", simulation_sd(result->r2, simulation->repeats),
-               simulation->repeats);
+    if (experiment->method != TREMOLO_EXPERIMENT_OLS) {
+        privacy_warnings_print(&(struct privacy_terms){
+            .epsilon = experiment->epsilon, .distance = half_ranges ? experiment->distance : 0});
     }
-    printf("; without privacy (ols) %.4f\n", simulation_mean(result->r2_ols, simulation->repeats));
-    print_privacy(options, design, result);
-    printf("Seed %llu, %.2f seconds.\n", (unsigned long long)simulation->seed, result->seconds);
 }
 
 /* ---------------------------------------------------------------- running */
@@ -413,13 +351,12 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
         code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
                         error);
     } else {
-        code = estimate_show(
-            command,
-            simulation_document(&options->simulation, design, &result, options->wish.save != NULL),
-            &options->wish);
+        code =
+            estimate_show(command, simulation_document(&options->simulation, design, &result, true),
+                          &options->wish);
     }
     if (status == TREMOLO_OK && !options->wish.json) {
-        print_rest(options, design, &result);
+        print_advice(options, design);
     }
     tremolo_simulation_free(&result);
     return code;

@@ -1,26 +1,30 @@
 /* status.c -- `tremolo status URL`: what a server has so far.
  *
- * With a server's address, one line a study; with a study's address, its
- * round, its table of coefficients and its guarantee. */
-#include "cli.h"
-
+ * With a server's address, one line a study; with a study's address, the text of its estimate. With
+ * --store, what a clustered store has: shards, their owners and how far they are. --watch prints the
+ * status again whenever it has changed, as plain text: a terminal scrolls it, a pipe keeps it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "estimate_show.h"
+#include "estimate_json.h"
 #include "fetch.h"
-#include "members.h"
 #include "store_options.h"
-#include "watch.h"
+#include "study_internal.h"
+#include "text.h"
+#include "tremolo_study_file.h"
+
+static const char command[] = "status";
+
+enum { WATCH_SECONDS = 2 };
 
 struct status_arguments {
     const char *url;
     const char *ca_file;
     bool json;
     bool watch;
-    double every_seconds;
     struct tremolo_store_options store;
 };
 
@@ -30,9 +34,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .excludes = "watch",
                 .help = "the server's answer as it is"),
     OPTION_RULE("watch", NULL, FLAG, TO(watch), .excludes = "store",
-                .help = "stay, and draw what comes in; in a pipe, a line each time"),
-    OPTION_RULE("every", "SECONDS", NUMBER, TO(every_seconds), OPTION_FROM(0.1, 86400),
-                .otherwise = "1", .help = "how often to ask"),
+                .help = "print the status again whenever it has changed, until Ctrl-C"),
     OPTION_RULE("ca", "FILE", TEXT, TO(ca_file),
                 .help = "certificates to trust instead of the system's"),
     {.help = "Of a clustered store it shows shards, their owners and how far they are:"},
@@ -41,65 +43,116 @@ static const struct option_rule rules[] = {
     STORE_ACCESS_RULES(struct status_arguments, store, NULL),
 };
 
-static void print_studies(const json_t *answer)
+/* ---------------------------------------------------------------- a server */
+
+static void print_studies(FILE *out, const json_t *answer)
 {
-    size_t index;
-    json_t *study;
-    size_t shown = json_array_size(json_object_get(answer, "studies"));
+    const json_t *studies = json_object_get(answer, "studies");
     long long total = member_integer(answer, "total");
-    json_array_foreach(json_object_get(answer, "studies"), index, study)
-    {
-        (void)printf("%s  %-5s round %lld of %lld  %9lld reports  %s\n", member_text(study, "id"),
-                     member_text(study, "state"), member_integer(study, "round") + 1,
-                     member_integer(study, "rounds"), member_integer(study, "reports"),
-                     member_text(study, "title"));
+    size_t shown = json_array_size(studies);
+    for (size_t i = 0; i < shown; i++) {
+        const json_t *study = json_array_get(studies, i);
+        (void)fprintf(out, "%s  %-5s round %lld of %lld  %9lld reports  %s\n",
+                      member_text(study, "id"), member_text(study, "state"),
+                      member_integer(study, "round") + 1, member_integer(study, "rounds"),
+                      member_integer(study, "reports"), member_text(study, "title"));
     }
     if (shown == 0) {
-        (void)puts("no studies");
+        (void)fputs("no studies\n", out);
     }
     if (total > (long long)shown) {
-        (void)printf("and %lld more: ask for /v1/studies?offset=%zu\n", total - (long long)shown,
-                     shown);
+        (void)fprintf(out, "and %lld more: ask for /v1/studies?offset=%zu\n",
+                      total - (long long)shown, shown);
     }
 }
 
-static int show(const struct status_arguments *arguments)
+/* Ask once, and write what came. */
+static int show(FILE *out, const struct status_arguments *arguments)
 {
-    static const char path[] = "/v1/studies";
-    char url[1024 + sizeof path];
-    char *text = NULL;
-    if (strstr(arguments->url, "/v1/studies/") != NULL) {
-        const struct estimate_wish wish = {.ca_file = arguments->ca_file,
-                                           .json = arguments->json,
-                                           .full = "'tremolo fit URL --explain'"};
-        return estimate_find("status", arguments->url, &wish);
+    char url[2048], *text = NULL;
+    bool one = strstr(arguments->url, "/v1/studies/") != NULL;
+    int code =
+        fetch_join(url, sizeof url, command, arguments->url, one ? "/estimate" : "/v1/studies");
+    if (code == CLI_DONE) {
+        code = fetch_text(&text, command, url, arguments->ca_file);
     }
-    (void)snprintf(url, sizeof url, "%s%s", arguments->url, path);
-    int code = fetch_text(&text, "status", url, arguments->ca_file);
-    json_t *answer = code == CLI_DONE ? json_loads(text, 0, NULL) : NULL;
-    if (answer == NULL) {
-        free(text);
-        return code != CLI_DONE
-                   ? code
-                   : cli_fail(CLI_FAILED, "status", "%s answered what is not JSON", url);
+    if (code != CLI_DONE) {
+        return code;
     }
-    if (arguments->json) {
-        (void)puts(text);
+    json_t *answer = json_loads(text, 0, NULL);
+    if (!(one ? estimate_document_is(answer) : json_is_object(answer))) {
+        code = cli_fail(CLI_FAILED, command, "%s sent an answer that is not %s", url,
+                        one ? "an estimate" : "a list of studies");
+    } else if (arguments->json) {
+        (void)fprintf(out, "%s\n", text);
     } else {
         members_clean(answer);
-        print_studies(answer);
+        if (one) {
+            text_document(out, answer, false);
+        } else {
+            print_studies(out, answer);
+        }
     }
     free(text);
     json_decref(answer);
-    return CLI_DONE;
+    return code;
 }
+
+/* The status as text; NULL after a message. */
+static char *text_of(const struct status_arguments *arguments)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL) {
+        (void)cli_fail(CLI_FAILED, command, "out of memory");
+        return NULL;
+    }
+    int code = show(memory, arguments);
+    if (fclose(memory) != 0 || code != CLI_DONE) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* Print the status, and again each time it has changed, until a signal ends the program. The first
+ * answer must come; later a server that does not answer is a message, and is asked again. */
+static int watch(const struct status_arguments *arguments)
+{
+    static const struct timespec pause = {.tv_sec = WATCH_SECONDS};
+    char *shown = text_of(arguments);
+    int code = shown != NULL ? CLI_DONE : CLI_FAILED;
+    bool fresh = true;
+    while (code == CLI_DONE) {
+        if (fresh) {
+            char moment[TREMOLO_STUDY_DATE_BYTES];
+            tremolo_study_date_text(moment, (int64_t)time(NULL));
+            (void)printf("---- %s\n%s\n", moment, shown);
+        }
+        code = fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+        (void)nanosleep(&pause, NULL);
+        char *text = text_of(arguments);
+        fresh = text != NULL && strcmp(text, shown) != 0;
+        if (fresh) {
+            free(shown);
+            shown = text;
+        } else {
+            free(text);
+        }
+    }
+    free(shown);
+    return code;
+}
+
+/* ---------------------------------------------------------------- a clustered store */
 
 static void print_shard(const json_t *shard)
 {
     const char *owner = member_text(shard, "owner");
     bool alive = json_is_true(json_object_get(shard, "alive"));
     (void)printf("  %5lld  %-28s %-6s %12lld %8lld %10lld %8lld %6lld %8lld\n",
-                 member_integer(shard, "shard"), owner[0] != '\0' ? owner : "(nobody)",
+                 member_integer(shard, "shard"), owner[0] != '\0' ? owner : "(none)",
                  alive ? "yes" : "no", member_integer(shard, "position"),
                  member_integer(shard, "behind"), member_integer(shard, "counted"),
                  member_integer(shard, "repeated"), member_integer(shard, "late"),
@@ -110,8 +163,7 @@ static void print_stored(const json_t *study)
 {
     const json_t *stream = json_object_get(study, "stream");
     const char *leader = member_text(stream, "leader");
-    size_t index;
-    json_t *shard;
+    const json_t *shards = json_object_get(study, "shards");
     (void)printf("%s  %s\n", member_text(study, "id"), member_text(study, "title"));
     (void)printf("  %s, round %lld of %lld, %lld reports\n", member_text(study, "state"),
                  member_integer(study, "round") + 1, member_integer(study, "rounds"),
@@ -122,9 +174,8 @@ static void print_stored(const json_t *study)
                  member_integer(stream, "replicas"), leader[0] != '\0' ? ", led by " : "", leader);
     (void)printf("  shard  owner                        alive      position   behind    counted "
                  "repeated   late  refused\n");
-    json_array_foreach(json_object_get(study, "shards"), index, shard)
-    {
-        print_shard(shard);
+    for (size_t i = 0; i < json_array_size(shards); i++) {
+        print_shard(json_array_get(shards, i));
     }
 }
 
@@ -137,7 +188,7 @@ static int show_store(const struct tremolo_store_options *store, bool json)
     json_t *study;
     enum tremolo_status status = tremolo_store_overview(&text, store, words);
     if (status != TREMOLO_OK) {
-        return cli_fail(CLI_FAILED, "status", "%s", words);
+        return cli_fail(CLI_FAILED, command, "%s", words);
     }
     if (json) {
         (void)puts(text);
@@ -167,23 +218,22 @@ static int run(int argc, char **argv)
         return code;
     }
     if ((arguments.store.url != NULL) == (given.operands > 0)) {
-        return cli_fail(CLI_USAGE, "status", "one address is needed, or --store");
+        return cli_fail(CLI_USAGE, command, "one address is needed, or --store");
     }
     if (arguments.store.url != NULL) {
         return show_store(&arguments.store, arguments.json);
     }
     if (!fetch_address(url, sizeof url, given.operand[0])) {
-        return cli_fail(CLI_USAGE, "status", "the address is too long");
+        return cli_fail(CLI_USAGE, command, "the address is too long");
     }
     arguments.url = url;
-    return arguments.watch ? watch_run(url, arguments.ca_file, arguments.every_seconds)
-                           : show(&arguments);
+    return arguments.watch ? watch(&arguments) : show(stdout, &arguments);
 }
 
 const struct cli_command cli_status = {
     .name = "status",
     .summary = "what a server has so far",
-    .usage = "status URL [--json | --watch [--every SECONDS]] [--ca FILE]\n"
+    .usage = "status URL [--json | --watch] [--ca FILE]\n"
              "status --store nats://HOST:PORT[,...] [--json]",
     .about = "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).",
     OPTION_TABLE(rules),

@@ -184,8 +184,9 @@ static json_t *how_of(const struct tremolo_simulation *simulation,
     (void)json_array_append_new(how, json_string(simulation_scale_words(simulation, design)));
     if (design->means) {
         (void)json_array_append_new(
-            how, json_string("Columns' means or most frequent levels stand for missing values, "
-                             "which is not private; a study says beforehand what does."));
+            how,
+            json_string("Missing values were filled with a column's mean or most frequent level, "
+                        "which is not private; a study fixes its fillings beforehand."));
     }
     simulation_clamped_words(clamped, simulation, design, result);
     if (clamped[0] != '\0') {
@@ -194,8 +195,14 @@ static json_t *how_of(const struct tremolo_simulation *simulation,
     if (tremolo_simulation_clips(simulation, design)) {
         (void)json_array_append_new(
             how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
-                              "shortened %zu of them.",
-                              simulation->clip, result->clipped));
+                              "shortened those of %zu of %zu devices and biases the estimates.",
+                              simulation->clip, result->clipped, result->devices));
+    }
+    if (experiment->method == TREMOLO_EXPERIMENT_DP_SGD) {
+        (void)json_array_append_new(
+            how, json_string("What is released are clipped gradients: the diameter is theirs, "
+                             "whatever the samples are. Their noise comes from a generator for "
+                             "simulations; the device core was not run."));
     }
     return how;
 }

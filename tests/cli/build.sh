@@ -34,9 +34,9 @@ expect_match "that says there are none" "$work/body" 'built without its pages'
 expect "a wrong address is no crash" "$(http_status -H 'Accept: text/html' "$url/nowhere")" 404
 stop_server
 printf 'x,y\n1,2\n2,3\n3,5\n4,4\n5,7\n6,6\n' >"$work/data.csv"
-$tremolo simulate "$work/data.csv" --response y --epsilon 4 --report "$work/result.html" >"$work/out" 2>&1
+$tremolo simulate "$work/data.csv" --response y --epsilon 4 --save "$work/result.html" >"$work/out" 2>&1
 expect "a result is saved as a page" $? 0
-expect_match "with its table" "$work/result.html" '<table'
+expect_match "which is its text" "$work/result.html" '^Coefficients \(unbiased'
 
 # Every fuzz target is a program of its own, too, for an input that was found elsewhere.
 programs=$(for source in tests/fuzz/fuzz_*.c; do echo "$work/plain/bin/${source%.c}"; done)

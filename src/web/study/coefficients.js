@@ -16,6 +16,7 @@ export function notesList() {
     return { node, update: ({ notes }) => update(notes) };
 }
 
+/** Of a study, or of a saved result (null). */
 export function coefficientsSection(study) {
     const panel = resultsPanel();
     const unclear = element('p', { class: 'facts' });
@@ -31,7 +32,7 @@ export function coefficientsSection(study) {
             setText(unclear, words === '' ? '' : `${words[0].toUpperCase()}${words.slice(1)}.`);
             show(unclear, words !== '');
             notes.update(estimate);
-            setText(size, roundSizeSentence(study, estimate));
+            setText(size, study === null ? '' : roundSizeSentence(study, estimate));
             show(size, size.textContent !== '');
             setText(source, estimate.coefficients.some((row) => row.identified) ? sourceSentence(estimate) : '');
             show(source, source.textContent !== '');

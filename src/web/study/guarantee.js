@@ -96,23 +96,48 @@ function choice(study, move) {
     }));
 }
 
-/* A ballot protects any two people alike: there is no distance to choose. */
-function ballotSection(study) {
-    const budget = element('div');
+/* What an attacker catches, and guesses right: of a ballot, or of a promise at its own distance. */
+const caughtOf = (guarantee) => (share) => (guarantee.mu === null ? caughtBallot(guarantee, share) : caught(guarantee.mu, share));
+const readingOf = (guarantee) => (guarantee.mu === null ? ballotReading(guarantee)
+    : `Two people as far apart as promised: ${readingFor(guarantee.mu, guarantee.delta)}`);
+
+/* A guarantee without distances to choose from: words, curve and what else stands beside them. */
+function fixedPart(isOpen, ...beside) {
     const words = element('div', { class: 'prose' });
     const reading = element('p', { id: READING, class: 'reading' });
-    const plotted = element('div', { class: 'plot square' });
+    const plotted = element('div', { class: 'plot square', id: 'tradeoff' });
     const curve = tradeoffChart(plotted, READING);
     return {
         node: section('What an attacker could learn',
-            element('div', { class: 'pair' }, element('div', {}, reading, element('h3', { text: 'What it costs a device' }), budget), plotted),
-            element('div', { class: 'guarantee' }, element('details', {}, element('summary', { text: 'The guarantee in full' }), words))),
-        update({ estimate: { guarantee } }) {
-            if (guarantee === null || words.firstChild !== null) return; /* it never changes */
+            element('div', { class: 'pair' }, element('div', {}, reading, ...beside), plotted),
+            element('div', { class: 'guarantee' }, element('details', isOpen ? { open: '' } : {}, element('summary', { text: 'The guarantee in full' }), words))),
+        isFilled: () => words.firstChild !== null,
+        fill(guarantee) {
             wordsInto(words, guarantee);
-            setText(reading, ballotReading(guarantee));
+            setText(reading, readingOf(guarantee));
+            curve.update({ caught: caughtOf(guarantee) });
+        },
+    };
+}
+
+/** The guarantee of a saved result; null promises nothing. */
+export function savedGuarantee(guarantee) {
+    if (guarantee === null) return section('What an attacker could learn', element('p', { text: 'Nothing is promised: the computation read raw data.' }));
+    const part = fixedPart(true);
+    part.fill(guarantee);
+    return part.node;
+}
+
+/* A ballot protects any two people alike: there is no distance to choose. */
+function ballotSection(study) {
+    const budget = element('div');
+    const part = fixedPart(false, element('h3', { text: 'What it costs a device' }), budget);
+    return {
+        node: part.node,
+        update({ estimate: { guarantee } }) {
+            if (guarantee === null || part.isFilled()) return; /* it never changes */
+            part.fill(guarantee);
             budget.replaceChildren(budgetPart(study, guarantee));
-            curve.update({ caught: (share) => caughtBallot(guarantee, share) });
         },
     };
 }

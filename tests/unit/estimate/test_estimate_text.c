@@ -1,10 +1,10 @@
-/* test_cli_members.c -- documents from elsewhere, made fit to print. */
+/* test_estimate_text.c -- members of documents, and documents from elsewhere made fit to print. */
 #include "testing.h"
 
 #include <jansson.h>
 #include <math.h>
 
-#include "members.h"
+#include "text.h"
 
 static void numbers_and_texts_have_defaults(void **state)
 {

@@ -1,0 +1,703 @@
+/* text.c -- documents as plain text.
+ *
+ * The table is in the manner of R's summary of a linear model, because analysts know how to read it.
+ * Before it stand the document's own answers (answers.c) and after it its own notes: nothing here
+ * words them a second time. What noise hides has a dash, and the score test's set, which holds its
+ * level at any noise, in the place of its interval. */
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "document.h"
+#include "explain.h"
+#include "study_internal.h"
+#include "tremolo_estimate.h"
+
+enum { LINE = 80, NAME_WIDTH = 48, DIFFERENCE_WIDTH = 14 };
+
+/* ---------------------------------------------------------------- members */
+
+const char *member_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+double member_number(const json_t *object, const char *key)
+{
+    return json_latch_member(object, key);
+}
+
+long long member_integer(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static bool has_number(const json_t *object, const char *key)
+{
+    return json_is_number(json_object_get(object, key));
+}
+
+static bool is(const json_t *object, const char *key, const char *value)
+{
+    return strcmp(member_text(object, key), value) == 0;
+}
+
+void members_clean(json_t *document)
+{
+    size_t index;
+    json_t *item;
+    const char *key;
+    if (json_is_string(document)) {
+        char *text = strdup(json_string_value(document));
+        if (text == NULL || tremolo_text_clean(text)) {
+            (void)json_string_set(document, text != NULL ? text : "");
+        }
+        free(text);
+    }
+    json_array_foreach(document, index, item)
+    {
+        members_clean(item);
+    }
+    json_object_foreach(document, key, item)
+    {
+        members_clean(item);
+    }
+}
+
+/* ---------------------------------------------------------------- words */
+
+void text_paragraph(FILE *out, const char *format, ...)
+{
+    char *whole = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vasprintf(&whole, format, arguments);
+    va_end(arguments);
+    if (written < 0) {
+        return;
+    }
+    const char *text = whole;
+    while (strlen(text) > LINE) {
+        int length = LINE;
+        while (length > 0 && text[length] != ' ') {
+            length--;
+        }
+        if (length == 0) {
+            break; /* one long word */
+        }
+        (void)fprintf(out, "%.*s\n", length, text);
+        text += length + 1;
+    }
+    if (*text != '\0') {
+        (void)fprintf(out, "%s\n", text);
+    }
+    free(whole);
+}
+
+/* A sentence is a string, or a list of strings and names ({"name": ...}). */
+static void put_sentence(FILE *out, const json_t *sentence)
+{
+    if (json_is_string(sentence)) {
+        (void)fputs(json_string_value(sentence), out);
+    }
+    for (size_t i = 0; i < json_array_size(sentence); i++) {
+        const json_t *part = json_array_get(sentence, i);
+        (void)fputs(json_is_string(part) ? json_string_value(part) : member_text(part, "name"),
+                    out);
+    }
+}
+
+/* An answer and its facts as one paragraph. */
+static void print_answer(FILE *out, const json_t *answer)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *words = open_memstream(&text, &length);
+    const json_t *facts = json_object_get(answer, "facts");
+    if (words == NULL) {
+        return;
+    }
+    put_sentence(words, json_object_get(answer, "text"));
+    (void)fflush(words);
+    if (length > 0 && text[length - 1] != '.') {
+        (void)fputc('.', words);
+    }
+    for (size_t i = 0; i < json_array_size(facts); i++) {
+        (void)fputc(' ', words);
+        put_sentence(words, json_array_get(facts, i));
+    }
+    if (fclose(words) == 0) {
+        text_paragraph(out, "%s: %s", member_text(answer, "title"), text);
+    }
+    free(text);
+}
+
+static void print_sentences(FILE *out, const json_t *sentences)
+{
+    for (size_t i = 0; i < json_array_size(sentences); i++) {
+        char *text = NULL;
+        size_t length = 0;
+        FILE *words = open_memstream(&text, &length);
+        if (words != NULL) {
+            put_sentence(words, json_array_get(sentences, i));
+            text_paragraph(out, "%s", fclose(words) == 0 ? text : "");
+            free(text);
+        }
+    }
+}
+
+static const char *plural(long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---------------------------------------------------------------- names in columns
+ *
+ * Widths are in characters: printf would count the bytes of UTF-8. */
+
+int text_width(const char *name)
+{
+    int count = 0;
+    for (; *name != '\0' && count < NAME_WIDTH; name++) {
+        count += ((unsigned char)*name & 0xC0) != 0x80;
+    }
+    return count;
+}
+
+static int widest(const json_t *rows)
+{
+    int most = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        int width = text_width(member_text(json_array_get(rows, i), "name"));
+        most = width > most ? width : most;
+    }
+    return most;
+}
+
+void text_name(FILE *out, const char *name, int width)
+{
+    int shown = 0;
+    for (; *name != '\0'; name++) {
+        shown += ((unsigned char)*name & 0xC0) != 0x80;
+        if (shown > NAME_WIDTH) {
+            break;
+        }
+        (void)fputc(*name, out);
+    }
+    shown = shown > NAME_WIDTH ? NAME_WIDTH : shown;
+    (void)fprintf(out, "%*s", width > shown ? width - shown : 0, "");
+}
+
+/* ---------------------------------------------------------------- coefficients */
+
+static const char *stars(double p)
+{
+    return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
+}
+
+static void print_number(FILE *out, const json_t *row, const char *key, const char *format,
+                         int width)
+{
+    char text[32] = "-";
+    if (has_number(row, key)) {
+        (void)snprintf(text, sizeof text, format, member_number(row, key));
+    }
+    (void)fprintf(out, " %*s", width, text);
+}
+
+static void print_interval(FILE *out, const json_t *row)
+{
+    const json_t *score = json_object_get(row, "score");
+    if (has_number(row, "low") && has_number(row, "high")) {
+        (void)fprintf(out, "  [%.5g, %.5g] %s\n", member_number(row, "low"),
+                      member_number(row, "high"), stars(member_number(row, "p")));
+    } else if (is(score, "shape", "outside")) {
+        (void)fprintf(out, "  outside (%.5g, %.5g)\n", member_number(score, "low"),
+                      member_number(score, "high"));
+    } else {
+        (void)fprintf(out, "  %s\n", json_is_object(score) ? "anything" : "-");
+    }
+}
+
+static void print_rows(FILE *out, const json_t *rows)
+{
+    int width = widest(rows);
+    bool coded = false;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        text_name(out, member_text(row, "name"), width);
+        print_number(out, row, "estimate", "%.5g", 12);
+        print_number(out, row, "standard_error", "%.4g", 12);
+        print_number(out, row, "z", "%.2f", 8);
+        print_number(out, row, "p", "%.3g", 9);
+        print_interval(out, row);
+        coded = coded || (has_number(row, "low") && stars(member_number(row, "p"))[0] != '\0');
+    }
+    (void)fprintf(out, "---\n%s",
+                  coded ? "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n" : "");
+}
+
+/* Which response the numbers explain, in which unit. */
+static void print_caption(FILE *out, const json_t *document)
+{
+    const json_t *response = json_object_get(document, "response");
+    const char *unit = member_text(response, "unit");
+    bool has_unit = unit[0] != '\0';
+    (void)fprintf(out, "What one more unit of each does to %s%s%s%s, all others equal:\n",
+                  member_text(response, "name"), has_unit ? " (" : "", unit, has_unit ? ")" : "");
+}
+
+/* The rounds that the table is made from. */
+static void print_source(FILE *out, const json_t *inference, long long rounds)
+{
+    char round[64] = "all rounds";
+    if (member_text(inference, "why")[0] == '\0') {
+        return;
+    }
+    if (has_number(inference, "round")) {
+        (void)snprintf(round, sizeof round, "round %lld of %lld",
+                       member_integer(inference, "round") + 1, rounds);
+    }
+    (void)fprintf(out, "\nThe table is from %s:\n", round);
+    text_paragraph(out, "%s", member_text(inference, "why"));
+}
+
+static void print_table(FILE *out, const json_t *document)
+{
+    const json_t *rows = json_object_get(document, "coefficients");
+    const json_t *inference = json_object_get(document, "inference");
+    const json_t *hidden = json_object_get(document, "not_identified");
+    double degrees = member_number(inference, "degrees");
+    (void)fprintf(out, "Coefficients (unbiased, for conclusions).\n");
+    print_caption(out, document);
+    (void)fprintf(out, "%*s %12s %12s %8s %9s  %g%% interval\n", widest(rows), "", "Estimate",
+                  "Std. Error", "t value", "Pr(>|t|)", 100 * member_number(document, "level"));
+    print_rows(out, rows);
+    if (!isnan(degrees)) {
+        /* Of raw data there is no group of reports to leave out. */
+        bool reports = json_is_object(json_object_get(document, "guarantee"));
+        char why[128] = "";
+        (void)snprintf(why, sizeof why,
+                       ", because standard errors come from leaving out each of %g groups of "
+                       "reports in turn",
+                       degrees + 1);
+        text_paragraph(out, "p values and intervals: Student's t, %g degree%s of freedom%s.",
+                       degrees, degrees == 1 ? "" : "s", reports ? why : "");
+    }
+    if (json_array_size(hidden) > 0) {
+        print_sentences(out, hidden);
+        text_paragraph(out, "For them the table shows the score test's set, which holds its level "
+                            "at any noise.");
+    }
+    print_source(out, inference, member_integer(document, "rounds"));
+}
+
+/* ---------------------------------------------------------------- diagnostics */
+
+static void print_f_test(FILE *out, const json_t *test)
+{
+    double p = member_number(test, "p");
+    if (json_is_object(test)) {
+        (void)fprintf(out,
+                      "F test that all slopes are zero: F = %.4g on %g and %g degrees of freedom, "
+                      "p %s %.3g\n",
+                      member_number(test, "f"), member_number(test, "numerator"),
+                      member_number(test, "denominator"), p < 1e-16 ? "<" : "=", fmax(p, 1e-16));
+    }
+}
+
+/* All factors, or the largest alone. */
+static void print_inflation(FILE *out, const json_t *rows, bool all)
+{
+    const json_t *largest = NULL;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (has_number(row, "estimate") &&
+            !(member_number(row, "estimate") <= member_number(largest, "estimate"))) {
+            largest = row;
+        }
+    }
+    if (largest == NULL || json_array_size(rows) < 2) {
+        return;
+    }
+    (void)fprintf(out, all ? "Variance inflation:\n" : "Largest variance inflation:");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (!all && row != largest) {
+            continue;
+        }
+        print_number(out, row, "estimate", "%.3g", 0);
+        if (has_number(row, "estimate")) {
+            (void)fprintf(out, " [%.3g, %.3g]", member_number(row, "low"),
+                          member_number(row, "high"));
+        }
+        (void)fprintf(out, " of %s\n", member_text(row, "name"));
+    }
+}
+
+static void print_diagnostics(FILE *out, const json_t *found, bool full)
+{
+    if (has_number(found, "residual_sd_low")) {
+        (void)fprintf(out, "Residual standard error: %.4g [%.4g, %.4g]\n",
+                      member_number(found, "residual_sd"), member_number(found, "residual_sd_low"),
+                      member_number(found, "residual_sd_high"));
+    }
+    print_f_test(out, json_object_get(found, "f_test"));
+    print_inflation(out, json_object_get(found, "variance_inflation"), full);
+}
+
+/* Reports that honest devices can hardly have sent, and the table without them; nothing while
+ * there are only as many as honest noise brings. */
+static void print_tails(FILE *out, const json_t *tails)
+{
+    const json_t *worst =
+        json_array_get(json_object_get(tails, "norms"), (size_t)member_integer(tails, "worst"));
+    const json_t *robust = json_object_get(tails, "robust");
+    const json_t *coordinates = json_object_get(tails, "coordinates");
+    long long set_aside = member_integer(tails, "set_aside");
+    if (!json_is_object(worst) || !json_is_true(json_object_get(tails, "alarm"))) {
+        return;
+    }
+    (void)fprintf(out, "\nTail of reports' norms: at most %.3g expected beyond %.1f, %lld seen\n",
+                  member_number(worst, "expected"), member_number(worst, "beyond"),
+                  member_integer(worst, "seen"));
+    for (size_t i = 0; i < json_array_size(coordinates); i++) {
+        const json_t *value = json_array_get(coordinates, i);
+        (void)fprintf(out, "%s, %s: at most %.3g expected beyond %.1f, %lld seen\n",
+                      member_text(value, "name"), member_text(value, "side"),
+                      member_number(value, "expected"), member_number(value, "beyond"),
+                      member_integer(value, "seen"));
+    }
+    text_paragraph(out, "Some reports do not come from honest devices: honest ones look like this "
+                        "with a probability below one in a million.");
+    if (json_is_array(robust)) {
+        (void)fprintf(out, "Coefficients without the %lld report%s beyond honest noise:\n",
+                      set_aside, plural(set_aside));
+        print_rows(out, robust);
+    }
+}
+
+/* ---------------------------------------------------------------- prediction */
+
+/* Without a table, the coefficients for prediction, if they mean anything. */
+static void print_predicted(FILE *out, const json_t *document)
+{
+    const json_t *prediction = json_object_get(document, "prediction");
+    const json_t *rows = json_object_get(prediction, "coefficients");
+    int width = widest(rows);
+    if (json_array_size(rows) == 0 || json_is_false(json_object_get(prediction, "told"))) {
+        return;
+    }
+    print_caption(out, document);
+    (void)fprintf(out, "%*s %12s\n", width, "", "Prediction");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        text_name(out, member_text(row, "name"), width);
+        print_number(out, row, "estimate", "%.5g", 12);
+        (void)fputc('\n', out);
+    }
+}
+
+static void print_prediction(FILE *out, const json_t *document)
+{
+    const json_t *prediction = json_object_get(document, "prediction");
+    bool noisy = json_is_object(json_object_get(document, "guarantee"));
+    if (has_number(document, "r2")) {
+        (void)fprintf(out, "\nPrediction (method %s): estimated R-squared %.4f",
+                      member_text(prediction, "method"), member_number(document, "r2"));
+        if (has_number(document, "r2_low")) {
+            (void)fprintf(out, " [%.4f, %.4f]", member_number(document, "r2_low"),
+                          member_number(document, "r2_high"));
+        }
+        (void)fputc('\n', out);
+    } else if (json_is_object(prediction) && noisy) {
+        (void)fputc('\n', out);
+        text_paragraph(out,
+                       "Prediction: its R-squared is too uncertain to be shown at this noise%s.",
+                       json_is_false(json_object_get(prediction, "told"))
+                           ? ", and the reports do not support a prediction yet"
+                           : "");
+    }
+}
+
+/* The bound as the paper prints it stands beside the corrected one, under that name only. Both bound
+ * the excess of half the mean squared error, in scaled units, of the averaged iterate. */
+void text_convergence(FILE *out, const json_t *convergence, const char *where)
+{
+    if (!json_is_object(convergence)) {
+        (void)fprintf(out,
+                      "Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
+        return;
+    }
+    (void)fprintf(out,
+                  "Gradient variance at %s %.4g, at most %.4g for |beta| <= %.4g, |x| <= %.4g, "
+                  "|y| <= %.4g\n",
+                  where, member_number(convergence, "gradient_variance"),
+                  member_number(convergence, "gradient_variance_bound"),
+                  member_number(convergence, "beta_bound"),
+                  member_number(convergence, "feature_bound"),
+                  member_number(convergence, "response_bound"));
+    (void)fprintf(
+        out,
+        "Excess loss after %.0f rounds: at most %.4g (corrected, step 1/2L, L = %.4g); as "
+        "printed %.4g\n",
+        member_number(convergence, "rounds"), member_number(convergence, "excess_loss_bound"),
+        member_number(convergence, "smoothness"),
+        member_number(convergence, "excess_loss_as_printed"));
+    text_paragraph(out,
+                   "The bound as printed does not hold: it divides a variance by the number of "
+                   "devices that already contains that division, and its step 1/L leaves the proof "
+                   "no room for noise.");
+}
+
+/* ---------------------------------------------------------------- the guarantee */
+
+const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below)
+{
+    char percent[TREMOLO_PERCENT_BYTES];
+    (void)tremolo_percent_text(percent, share, below);
+    bool above = percent[0] == '>';
+    (void)snprintf(text, TEXT_RIGHT_BYTES, "%s %s",
+                   above ? "may be right above" : "is right at most", percent + above);
+    return text;
+}
+
+static void print_difference(FILE *out, const json_t *row, int width)
+{
+    double epsilon = member_number(row, "epsilon");
+    char right[TREMOLO_PERCENT_BYTES];
+    text_name(out, member_text(row, "name"), width);
+    (void)fputc(' ', out);
+    if (has_number(row, "distance")) {
+        (void)fprintf(out, "distance %-9.4g ",
+                      tremolo_digits_down(member_number(row, "distance"), 4));
+    }
+    if (isnan(epsilon)) {
+        (void)fprintf(out, "no protection\n");
+        return;
+    }
+    if (has_number(row, "mu")) {
+        (void)fprintf(out, "mu %-10.4g ", tremolo_digits_up(member_number(row, "mu"), 4));
+    }
+    (void)fprintf(out, "epsilon %-9.4g attacker right %s\n", tremolo_digits_up(epsilon, 4),
+                  tremolo_percent_text(right, member_number(row, "attacker_right"), true));
+}
+
+void text_differences(FILE *out, const json_t *rows)
+{
+    int width = widest(rows);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        print_difference(out, json_array_get(rows, i),
+                         width > DIFFERENCE_WIDTH ? width : DIFFERENCE_WIDTH);
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (member_text(row, "words")[0] != '\0') {
+            text_paragraph(out, "%s, %s", member_text(row, "name"), member_text(row, "words"));
+        }
+    }
+}
+
+/* The unit of the distances: a guarantee that knows the features words them in half ranges. */
+static const char *unit_of(const json_t *guarantee)
+{
+    static const char deviations[] = "deviations=";
+    const json_t *rows = json_object_get(guarantee, "differences");
+    if (strncmp(member_text(guarantee, "neighbours"), deviations, sizeof deviations - 1) == 0) {
+        return "in standard deviations";
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        if (member_text(json_array_get(rows, i), "words")[0] != '\0') {
+            return "in half ranges";
+        }
+    }
+    return "in the promise's unit";
+}
+
+void text_guarantee(FILE *out, const json_t *guarantee, double delta)
+{
+    const json_t *rows = json_object_get(guarantee, "differences");
+    bool alike = !has_number(json_array_get(rows, 0), "distance");
+    (void)fprintf(out, "For the reviewer:\n");
+    text_paragraph(out, "%s", member_text(guarantee, "reviewer"));
+    (void)fprintf(out, "\nFor the participant:\n");
+    text_paragraph(out, "%s", member_text(guarantee, "participant"));
+    (void)fprintf(out, "\nThe same for %s (%s%s%sdelta %g):\n",
+                  alike ? "all pairs of samples" : "two samples that differ in other ways",
+                  alike ? "" : "distance ", alike ? "" : unit_of(guarantee), alike ? "" : ", ",
+                  tremolo_digits_up(delta, 6));
+    text_differences(out, rows);
+}
+
+/* In short: the numbers, for whom they hold, and of a promise at a distance what it leaves out. */
+static void print_guarantee(FILE *out, const json_t *guarantee, bool full)
+{
+    bool any = is(guarantee, "neighbours", "any");
+    double delta = member_number(guarantee, "delta");
+    const char *distance = strchr(member_text(guarantee, "neighbours"), '=');
+    char who[128] = "any two people";
+    if (!json_is_object(guarantee)) {
+        (void)fputs("\nPrivacy: none; raw data were read.\n", out);
+        return;
+    }
+    if (!any) {
+        (void)snprintf(who, sizeof who, "two people at most %.40s apart %s, and for those only",
+                       distance != NULL ? distance + 1 : "?", unit_of(guarantee));
+    }
+    (void)fputc('\n', out);
+    text_paragraph(
+        out, "Privacy: epsilon %.4g, delta %g, for %s%s.",
+        tremolo_digits_up(member_number(guarantee, "epsilon"), 4), tremolo_digits_up(delta, 6), who,
+        is(guarantee, "protects", "features") ? "; responses are sent in the clear" : "");
+    if (full) {
+        text_guarantee(out, guarantee, delta);
+    } else if (!any) {
+        (void)fprintf(out, "For two people who differ in other ways:\n");
+        text_differences(out, json_object_get(guarantee, "differences"));
+    }
+}
+
+/* ---------------------------------------------------------------- figures and the whole */
+
+/* A column for each series; all series of a figure share their places. */
+static void print_figure(FILE *out, const json_t *figure)
+{
+    const json_t *series = json_object_get(figure, "series");
+    const json_t *first = json_object_get(json_array_get(series, 0), "points");
+    (void)fprintf(out, "\n%s\n", member_text(figure, "title"));
+    text_paragraph(out, "%s", member_text(figure, "words"));
+    (void)fprintf(out, "%-10.10s", member_text(figure, "x"));
+    for (size_t s = 0; s < json_array_size(series); s++) {
+        (void)fprintf(out, " %10.10s", member_text(json_array_get(series, s), "name"));
+    }
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < json_array_size(first); i++) {
+        (void)fprintf(out, "%-10.4g",
+                      json_number_value(json_array_get(json_array_get(first, i), 0)));
+        for (size_t s = 0; s < json_array_size(series); s++) {
+            const json_t *points = json_object_get(json_array_get(series, s), "points");
+            const json_t *y = json_array_get(json_array_get(points, i), 1);
+            char cell[32] = "-";
+            if (json_is_number(y)) {
+                (void)snprintf(cell, sizeof cell, "%.4g", json_number_value(y));
+            }
+            (void)fprintf(out, " %10s", cell);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+/* How many reports of how many devices, and how far the study is. */
+static void print_heading(FILE *out, const json_t *document)
+{
+    long long reports = member_integer(document, "reports");
+    long long rounds = member_integer(document, "rounds");
+    const char *state = member_text(document, "state");
+    size_t rows = json_array_size(json_object_get(document, "coefficients"));
+    if (rows > 0) {
+        (void)fprintf(
+            out, "%s ~ %zu feature%s: ", member_text(json_object_get(document, "response"), "name"),
+            rows - 1, plural((long long)rows - 1));
+    }
+    if (reports == 0) {
+        (void)fprintf(out, "no reports yet");
+    } else {
+        (void)fprintf(out, "%lld report%s", reports, plural(reports));
+    }
+    if (reports > 0 && has_number(document, "devices")) {
+        long long devices = member_integer(document, "devices");
+        (void)fprintf(out, " of %lld device%s", devices, plural(devices));
+    }
+    if (state[0] != '\0') {
+        (void)fprintf(out, ", %s, round %lld of %lld", state, member_integer(document, "round") + 1,
+                      rounds);
+    } else if (rounds > 1) {
+        (void)fprintf(out, " in %lld rounds", rounds);
+    }
+    if (has_number(document, "repeated")) {
+        (void)fprintf(out, ", %lld repeated", member_integer(document, "repeated"));
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_estimate(FILE *out, const json_t *document, bool full)
+{
+    const json_t *convergence = json_object_get(document, "convergence");
+    text_paragraph(out, "%s", member_text(document, "remark"));
+    if (json_array_size(json_object_get(document, "coefficients")) > 0) {
+        print_table(out, document);
+    } else {
+        print_predicted(out, document);
+    }
+    print_sentences(out, json_object_get(document, "notes"));
+    print_tails(out, json_object_get(document, "tails"));
+    print_prediction(out, document);
+    print_diagnostics(out, json_object_get(document, "diagnostics"), full);
+    if (member_integer(document, "rounds") > 1 && convergence != NULL) {
+        text_convergence(out, convergence, "the estimate");
+    }
+    print_guarantee(out, json_object_get(document, "guarantee"), full);
+}
+
+/* What raw rows say, which no report shows. */
+static void print_simulation(FILE *out, const json_t *simulated, const json_t *guarantee)
+{
+    const json_t *r2 = json_object_get(simulated, "r2");
+    size_t repeats = json_array_size(json_object_get(r2, "values"));
+    char several[64] = "", noise[64] = "";
+    if (has_number(r2, "sd")) {
+        (void)snprintf(several, sizeof several, " (sd %.4f over %zu repeats)",
+                       member_number(r2, "sd"), repeats);
+    }
+    text_paragraph(out, "R-squared %.4f on %s%s; least squares on the raw rows %.4f.",
+                   member_number(r2, "mean"),
+                   member_integer(simulated, "held_out") > 0 ? "rows held out"
+                                                             : "the training rows",
+                   several, member_number(simulated, "r2_ols"));
+    if (has_number(simulated, "sigma")) {
+        (void)snprintf(noise, sizeof noise, "; noise sd %.4g in scaled units",
+                       member_number(simulated, "sigma"));
+    }
+    if (json_is_object(guarantee)) {
+        text_paragraph(out, "Epsilon spent: %.4g of %g%s.",
+                       tremolo_digits_up(member_number(guarantee, "epsilon"), 4),
+                       member_number(simulated, "epsilon_asked"), noise);
+    }
+}
+
+void text_document(FILE *out, const json_t *document, bool full)
+{
+    const json_t *answers = json_object_get(document, "answers");
+    const json_t *figures = json_object_get(document, "figures");
+    const json_t *simulated = json_object_get(document, "simulation");
+    const json_t *how = json_object_get(document, "how");
+    bool estimate = json_is_array(json_object_get(document, "coefficients"));
+    (void)fprintf(out, "%s\n", member_text(document, "title"));
+    if (estimate) {
+        print_heading(out, document);
+    } else {
+        text_paragraph(out, "%s", member_text(document, "summary"));
+    }
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < json_array_size(answers); i++) {
+        print_answer(out, json_array_get(answers, i));
+    }
+    if (estimate) {
+        (void)fputc('\n', out);
+        print_estimate(out, document, full);
+    }
+    for (size_t i = 0; (full || !estimate) && i < json_array_size(figures); i++) {
+        print_figure(out, json_array_get(figures, i));
+    }
+    if (how != NULL) {
+        (void)fputc('\n', out);
+    }
+    if (json_is_object(simulated)) {
+        print_simulation(out, simulated, json_object_get(document, "guarantee"));
+    }
+    print_sentences(out, how);
+}
