@@ -109,7 +109,7 @@ all: $(BUILD)/tremolo $(BUILD)/tremolo-audit $(BUILD)/$(SONAME)
 # ---------------------------------------------------------------- packages
 # A stamp per group: .found-GROUP looks and says what is missing, .setup-GROUP
 # installs it. Building only ever looks; what a person runs or tests installs first,
-# and then calls make anew, because which parts are there is decided when make reads this file.
+# and then calls make again, because which parts are there is decided when make reads this file.
 BUILD_GROUPS := build $(if $(filter yes,$(WEB)),web)
 FOUND := $(addprefix $(BUILD)/.found-,$(BUILD_GROUPS))
 DEPS  := $(addprefix $(BUILD)/.setup-,$(BUILD_GROUPS))
@@ -215,8 +215,8 @@ LIBS_tests := -lcmocka -lsodium -lmpfr -lgmp
 # Programs around a cluster need a library more, and only they do.
 $(BUILD)/bin/tests/cluster/%: LIBS_tests := -lnats
 $(BUILD)/bin/examples/mqtt_device: LIBS_examples := -lmosquitto
-# The programs of unit and fault tests are large and run for moments: CI optimises them less than what
-# they test, whose code stays as it is.
+# The programs of unit and fault tests are large and run for moments: CI optimises them less than
+# the code that they test.
 $(BUILD)/bin/tests/unit/% $(BUILD)/bin/tests/fault/%: EXTRA := $(TEST_CFLAGS)
 $(BUILD)/bin/tests/fuzz/fuzz_%: EXTRA := $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer,-DFUZZ_STANDALONE)
 
@@ -273,7 +273,7 @@ test-cluster: $(DEPS) $(BUILD)/.setup-test $(BUILD)/.setup-cluster
 
 # ---------------------------------------------------------------- testing
 # Each program and script prints TAP; tools/run-tests counts the lines. Several
-# run at once, those that wait most first, but for those with a timing of their own:
+# run at once, those that wait most first, except those with a timing of their own:
 # these run alone. PARTS says which of the two run.
 PARTS ?= together alone
 TEST_PROGRAMS := $(patsubst %.c,$(BUILD)/bin/%,$(sort $(wildcard tests/unit/*/*.c tests/stat/*.c tests/fault/*.c)))
@@ -312,7 +312,7 @@ TEST_FUZZ_SECONDS ?= 15
 fuzz: $(DEPS) $(BUILD)/.setup-test
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE="$(MAKE)" tools/run-fuzz
 
-# Unit and fault tests under ASan and UBSan with gcc (but for those that bring
+# Unit and fault tests under ASan and UBSan with gcc (except those that bring
 # their own malloc, as the sanitizers do), and those of the device, which need no
 # other module, under MSan, which only clang has.
 test-sanitize: test-asan test-asan-python test-msan test-tsan
@@ -322,7 +322,7 @@ TRACED := -O1 -g1
 # How long a number printed into a buffer gets it cannot tell then; the plain build can.
 TRACED_TESTS := -O0 -Wno-format-truncation
 # The server under load with every data race reported. What the server depends on, and the command that
-# starts it, are compiled anew; host, lab and the other commands, whose code does not run in it, are those
+# starts it, are compiled again; host, lab and the other commands do not run in it and are those
 # of the plain build.
 .PHONY: test-tsan
 TSAN_MODULES := server $(USES_server)

@@ -24,7 +24,7 @@ enum { PAUSE_FIRST_S = 60, PAUSE_MAX_S = 6 * 3600 };
 static int is_passing(enum tremolo_status status)
 {
     switch (status) {
-    case TREMOLO_NETWORK_FAILED: /* nobody answered: the same bytes, later */
+    case TREMOLO_NETWORK_FAILED: /* no answer came: the same bytes, later */
     case TREMOLO_STORAGE_FAILED: /* the flash did not take it: stored or not, never twice */
     case TREMOLO_NO_ENTROPY: /* the generator is not ready: nothing was charged */ return 1;
     default: return 0; /* done, spent, or a ledger that must not be mended */

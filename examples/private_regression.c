@@ -4,7 +4,7 @@
  * resting pulse that depends on both. The study asks for epsilon = 6 between
  * any two people within the public bounds. Every device scales, clips and
  * noises its own sample; the server folds the reports, removes the known bias
- * and prints coefficients with intervals beside the truth.
+ * and prints coefficients with intervals, and the truth.
  *
  *     cc private_regression.c $(pkg-config --cflags --libs --static tremolo) */
 #include <math.h>
@@ -123,7 +123,7 @@ int main(void)
     struct tremolo_moments *moments = NULL;
     struct tremolo_coefficient rows[D + 1];
     request.dimension = D;
-    request.radius = sqrt(D); /* the corners of the bounds: nobody is clipped */
+    request.radius = sqrt(D); /* the corners of the bounds: no one is clipped */
     request.neighbours = TREMOLO_NEIGHBOURS_ANY;
     request.epsilon = 6;
     enum tremolo_status status = tremolo_mechanism_fill(&study, &scales, &request);

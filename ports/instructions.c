@@ -1,7 +1,7 @@
 /* instructions.c -- make a few reports between two marks.
  *
  * bench/ports.sh runs this one instruction at a time and counts those between
- * the marks. The number of random bytes a noisy sample takes varies, hence
+ * the marks. The number of random bytes a noisy sample takes varies, so
  * several reports with different entropy. With BALLOT, the number of features,
  * they are ballots of different samples. */
 #include <stdio.h>

@@ -60,7 +60,7 @@ static int memory_advance(void *context, uint32_t value)
     return 0;
 }
 
-/* An empty device whose entropy is still to be chosen. */
+/* An empty device; its entropy is still to be chosen. */
 static struct tremolo_platform memory_platform(struct memory_device *device, const uint8_t *mac_key)
 {
     struct tremolo_platform platform = {device,       memory_entropy, memory_read,

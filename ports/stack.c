@@ -2,7 +2,7 @@
  *
  * The stack below the caller is painted, the core is called with the largest
  * study the build allows, and the paint that is gone is counted. The test's
- * callbacks stand for the embedder's: they copy bytes and need little. */
+ * callbacks replace the embedder's: they copy bytes and need little. */
 #include <stdio.h>
 
 #include "largest_study.h"

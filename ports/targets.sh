@@ -40,7 +40,7 @@ target() {
         abi=ilp32
         [ "$bits" = 32 ] || abi=lp64
         cc="riscv64-unknown-elf-gcc -march=rv${bits}imac -mabi=$abi -mcmodel=medany -Os"
-        # Constants belong into flash, not beside the small variables.
+        # Constants belong into flash, not to the small variables.
         cc="$cc -msmall-data-limit=0"
         size_of=riscv64-unknown-elf-size
         memory 0x80000000 0x200000 0x80200000 0x200000

@@ -7,7 +7,7 @@
  *                                       { number: 0, features: [7200, 61], response: 48 });
  *
  * Studies, rounds and samples are those of tremolo.mjs. The core writes its slots
- * synchronously and nothing stores durably so, hence it works on a copy: what it wrote is
+ * synchronously and nothing stores durably so; therefore it works on a copy: what it wrote is
  * stored in its order, and only when all of it is does a promise resolve with bytes. That
  * includes what it repairs while it repeats a report.
  *
@@ -16,13 +16,13 @@
  * and everything is refused (LEDGER_LOST), because a new one would be a second budget.
  *
  * A store is any object with
- *     exclusively(work)   run the asynchronous work(session) while nobody else does, in any
+ *     exclusively(work)   run the asynchronous work(session) while no other device does, in any
  *                         tab or process that has the same ledger; its promise
  * and a session with asynchronous
  *     slots()             a Map from number to Uint8Array, all that was stored
  *     commit(writes)      store [{slot, bytes}] one after the other, each durable before the
  *                         next; resolved when the last one is
- *     persist()           ask for storage that is not cleared for want of space, before a ledger
+ *     persist()           ask for storage that is not cleared when space runs out, before a ledger
  *                         is made in it; resolved whether that was granted or not
  *     wasEnrolled()       is there the note?
  *     markEnrolled()      make it; one that a power cut takes back is made again with the next
@@ -119,7 +119,7 @@ export class CoreDevice {
     enrol(budget, epsilon) {
         return this.#run(async (bench, session) => {
             await session.persist();
-            bench.mayDraw = true; /* the secret that is kept beside the charges */
+            bench.mayDraw = true; /* the secret that is kept with the charges */
             bench.core.enrol(budget, epsilon);
             await this.#settle(bench, session);
             await session.markEnrolled();

@@ -45,7 +45,7 @@ export class Policy {
         return Math.floor(this.epsilonTotal * CHARGE_ONE);
     }
 
-    /** The epsilon of a charge: a ballot's is one, a noisy sample's has it at the policy's delta.
+    /** The epsilon of a charge: a ballot's charge is an epsilon, a noisy sample's has one at the policy's delta.
      * @param {number} charge
      * @param {boolean} [ballot] */
     epsilonOfCharge(charge, ballot = false) {
@@ -53,21 +53,21 @@ export class Policy {
         return charge > 0 ? epsilonAt(Math.sqrt(charge / CHARGE_ONE), this.delta) : 0;
     }
 
-    /** The epsilon of so much of mu^2 and of pure epsilon together.
+    /** The epsilon of a sum of mu^2 and a sum of pure epsilons together.
      * @param {number} charge
      * @param {number} pure */
     spent(charge, pure) {
         return this.epsilonOfCharge(charge) + this.epsilonOfCharge(pure, true);
     }
 
-    /** Is so much within the total?
+    /** True if these sums are within the total.
      * @param {number} charge
      * @param {number} pure */
     isWithinTotal(charge, pure) {
         return this.spent(charge, pure) <= this.epsilonTotal * ROUNDING;
     }
 
-    /** Is a study allowed whose releases cost this in all?
+    /** True if a study with this cost of all its releases is allowed.
      * @param {number} charge
      * @param {boolean} [ballot] */
     allows(charge, ballot = false) {

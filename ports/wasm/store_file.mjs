@@ -1,6 +1,6 @@
 /* store_file.mjs -- a ledger in a directory, for Node and what has its file system.
  *
- * Every slot is a file. A write goes to a file beside it, is synced, takes the slot's place by a
+ * Every slot is a file. A write goes to a second file, is synced, takes the slot's place by a
  * rename, and the directory is synced: after a power cut there is the old slot or the new one.
  *
  * One process at a time works on the directory. The lock is a file that names its holder, made by a
@@ -14,7 +14,7 @@ import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { TremoloError } from "./tremolo.mjs";
 
-globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); /* Node 18 has it, but not by that name */
+globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); /* Node 18 knows it under another name */
 
 const WAIT_MS = 50;
 const PATIENCE_MS = 20000;

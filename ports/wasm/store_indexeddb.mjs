@@ -7,10 +7,10 @@
  *
  * That there is a ledger is noted in localStorage as well, so that losing the database alone
  * is noticed. Browsers write localStorage when they please: a note that a power cut took is
- * made again by the next visit, and a database lost in between goes unnoticed. Whoever clears all of the site's data makes a new device: no page can tell.
+ * made again by the next visit, and a database lost in between goes unnoticed. A visitor who clears all of the site's data makes a new device: no page can tell.
  *
- * Beside the slots is what the server has answered: for each study the newest
- * round's report that it took. Whoever comes back then sends nothing. */
+ * The server's answers are kept with the slots: for each study the newest
+ * round's report that it took. A visitor who comes back then sends nothing. */
 const VERSION = 2; /* 2: with answers */
 const PERSIST_MS = 3000; /* that a browser has to say whether storage will last */
 

@@ -95,7 +95,7 @@ function rawWithin(value, low, high, reach, name) {
 }
 
 /* A feature's value as a number: of a category the place of its level, of yes/no 0 or 1. What
- * stands for a missing one is the study's. */
+ * replaces a missing one is the study's. */
 /** @param {Feature} feature
  *  @param {unknown} given */
 function numberOf(feature, given) {
@@ -222,7 +222,7 @@ export class Study {
         }
         if (serverKey === undefined ? !trustNew : serverKey !== published.key) {
             throw new TremoloError("NOT_TRUSTED", serverKey === undefined
-                ? "no server key is pinned, and nobody said to trust a new one" : "the server has another key than the pinned one");
+                ? "no server key is pinned, and trusting a new one was not allowed" : "the server has another key than the pinned one");
         }
         const signed = await signatureHolds(fromBase64(published.key), fromBase64(published.signature),
             [...label("tremolo study 1"), ...id]);

@@ -122,7 +122,7 @@ function terms({ privacy, protocol: how, limits, mechanism }) {
 
 const NOTHING = [0xf6];
 
-/* The number that stands for a feature's missing values, or nothing. */
+/* The number that replaces a feature's missing values, or nothing. */
 function missing({ kind, levels, missing: value }) {
     if (value === undefined) return NOTHING;
     if (kind === 'numeric') return real(value);

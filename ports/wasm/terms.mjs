@@ -21,7 +21,7 @@ const unreadable = (text) => {
 
 /* ------------------------------------------------------------------ reading */
 
-/* The text, and where we stand in it. */
+/* The text, and the position in it. */
 class Reader {
     /** @param {string} text */
     constructor(text) {

@@ -1,8 +1,8 @@
 /* tremolo_wasm.c -- the device core behind functions that JavaScript can call.
  *
  * JavaScript sees no struct layouts: it writes a study's numbers into one
- * array in the order of enum number, the rest into buffers whose addresses it
- * asks for, and calls. tremolo.mjs does this; nothing else should. */
+ * array in the order of enum number, the rest into buffers at
+ * addresses that it asks for, and calls. tremolo.mjs does this; nothing else should. */
 #include "tremolo_device.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name

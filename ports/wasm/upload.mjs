@@ -15,7 +15,7 @@ const DETAIL_MAX = 500;
  *  @property {number} [patienceMs]  how long to try; Infinity: as long as the program runs. 120000 unless given
  *  @property {Uint8Array} [deviceName]  in a study with enrolment keys
  *  @property {AbortSignal} [signal]  stops trying; the report is kept, and nothing is lost
- *  @property {(waitMs: number) => void} [onRetry]  told before each pause */
+ *  @property {(waitMs: number) => void} [onRetry]  called before each pause */
 
 /* So long, or until the browser is back on the network. */
 /** @param {number} milliseconds

@@ -1,5 +1,5 @@
 # A recorded corpus -- reports of both releases in files and in servers' directories -- still gives the
-# recorded estimates, member for member. With --record it is answered anew by this build.
+# recorded estimates, member for member. With --record this build answers it again.
 . tests/common/tap.sh
 tremolo=${BUILD:-build}/tremolo
 corpus=tests/corpus

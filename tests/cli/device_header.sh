@@ -91,5 +91,5 @@ for limits in "" -DTREMOLO_MAX_DIMENSION=9 "-DTREMOLO_MAX_DIMENSION=8 -DTREMOLO_
     gcc -std=c99 $limits -I"$work" -Iports -o "$work/example" "$work/example.c" "$work/core8.o" \
         2>"$work/err"
     expect "but does not link with '$limits'" $? 1
-    expect_match "for want of a name" "$work/err" 'undefined reference to .tremolo_device_report'
+    expect_match "because a name is missing" "$work/err" 'undefined reference to .tremolo_device_report'
 done

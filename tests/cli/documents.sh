@@ -28,7 +28,7 @@ tree = [path for path in walk("src", "docs", "tests", "tools", "examples", "benc
 names = {os.path.basename(path) for path in tree} | set(os.listdir(".")) | MADE
 modules = {name for name in os.listdir("src")} - {"include"}
 
-# A word in capitals stands for any name.
+# A word in capitals matches any name.
 def is_there(path):
     path = re.sub(r"\b(NAME|FILE)\b|(?<=_)NAME", "*", path.rstrip("/"))
     return bool(glob.glob(path))

@@ -30,7 +30,7 @@ compare() {
         "$work/firmware.o" "$work/tremolo_device.o" &&
         "$work/board" $(sed -n 's/^raw //p' "$work/host") >"$work/board.out"
     expect "$name: the firmware reports" $? 0
-    # Each pair of numbers, the range in the comment beside it, and the formula of docs/how-to/microcontroller.md.
+    # Each pair of numbers, the range in its comment, and the formula of docs/how-to/microcontroller.md.
     sed -n 's|^.*[ ={]{*{\(-*[0-9]*\), \(-*[0-9]*\)}, /\* \(.*\) \*/$|\1\t\2\t\3|p' "$work/tremolo_the_study.h" |
         python3 -c '
 import json, re, sys

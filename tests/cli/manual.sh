@@ -49,7 +49,7 @@ check=$PWD/tools/man-options build=$(cd "${BUILD:-build}" && pwd)
 expect "a page that says something else is found" $? 1
 expect_match "and named" "$scratch/out" '^man-options: docs/man/tremolo-fit.1 differs'
 (cd "$scratch" && BUILD=$build "$check" && cmp docs/man/tremolo-fit.1 "$OLDPWD/docs/man/tremolo-fit.1")
-expect "and is written anew, with what people added to it" $? 0
+expect "and is written again, with what people added to it" $? 0
 
 # It can fail, in both directions and with both spellings.
 printf '  --one FILE   a\n  --two        b\n' >"$scratch/help"

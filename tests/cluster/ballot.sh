@@ -1,4 +1,4 @@
-# Ballots on a cluster, a worker killed meanwhile: the cluster's estimate, a single server's over the
+# Ballots on a cluster, a worker killed in between: the cluster's estimate, a single server's over the
 # same reports and an offline fit of that server's directory are one document, to the bit.
 . tests/common/tap.sh
 cluster_nodes=1

@@ -14,7 +14,7 @@
 # Routes between nodes run through socat, one relay a pair, so that a node can be
 # cut off from the others without root: its relays are stopped, as a
 # network that swallows packets would, and its clients still reach it. This is
-# the mean half of a partition; a node nobody reaches is cluster_pause.
+# the mean half of a partition; a node that no other reaches is cluster_pause.
 tremolo=${BUILD:-build}/tremolo
 work=${work:-$(mktemp -d)}
 nats=$work/nats
@@ -66,7 +66,7 @@ monitor_port() { echo $((cluster_base + 10 * $1 + 3)); }
 mqtt_port() { echo $((cluster_base + 10 * $1 + 4)); }
 relay_port() { echo $((cluster_base + 50 + $1)); }
 
-# A block of ports in which nobody listens: below those the kernel gives out.
+# A block of free ports: below those the kernel gives out.
 cluster_choose_ports() {
     used=$(awk 'FNR > 1 { print $2 }' /proc/net/tcp /proc/net/tcp6 | sed 's/.*://')
     while :; do
@@ -90,7 +90,7 @@ relay_signal() { kill -s "$2" -- "-$(pid_of "relay.$1")"; }
 
 cluster_pairs_of() { for pair in $cluster_pairs; do case $pair in *"$1"*) echo "$pair" ;; esac; done; }
 cluster_cut() { for pair in $(cluster_pairs_of "$1"); do relay_signal "$pair" STOP || return 1; done; }
-# What was swallowed meanwhile is gone: connections are made anew.
+# What was swallowed in that time is gone: connections are made again.
 cluster_heal() {
     for pair in $(cluster_pairs_of "$1"); do
         relay_signal "$pair" KILL
@@ -121,7 +121,7 @@ NODE_KEY: "$ca/n$1.key"
 NODES_CA: "$ca/nodes-ca.pem"
 USERS_CA: "$ca/users-ca.pem"
 CONF
-    # One node alone has nobody to route to.
+    # One node alone has no routes.
     [ "$cluster_nodes" != 1 ] || sed -i -e '/^cluster {/,/^}/d' -e '/stream_replicas/d' \
         -e '/^PEERS/d' -e '/^ROUTES/d' -e '/^NODES_CA/d' "$nats/$1/node.conf" "$nats/$1/machine.conf"
 }

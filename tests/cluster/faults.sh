@@ -91,7 +91,7 @@ reload_users() {
 strike_user_revoked() { random_of gateway folder; victim=$drawn hold=$1; reload_users "s/CN=$victim/CN=no-$victim/"; }
 end_user_revoked() { reload_users ''; }
 
-# Whoever moves rounds dies while three of them are sent, closed and opened.
+# The process that moves rounds dies while three of them are sent, closed and opened.
 strike_rounds_moved() {
     random_of gateway.a gateway.b folder.a folder.b
     victim=$drawn hold=$1
@@ -118,7 +118,7 @@ accounts = json.load(sys.stdin).get("account_details", [])
 print([(s["name"][:16], s["state"]["messages"], s["state"]["last_seq"], s.get("cluster", {}).get("leader"))
        for a in accounts for s in a.get("stream_detail", [])])')"
     done
-    $tremolo study move "$id" --from "$store" --to "sqlite:$work/$id" $(store_user operator) --json 2>&1 | sed 's/^/# the log folded anew: /'
+    $tremolo study move "$id" --from "$store" --to "sqlite:$work/$id" $(store_user operator) --json 2>&1 | sed 's/^/# the log folded again: /'
     for file in "$work"/gateway.*.log "$work"/folder.*.log; do
         tail -n 40 "$file" | sed "s|^|# ${file##*/}: |"
     done

@@ -1,4 +1,4 @@
-# Devices over MQTT: what got a PUBACK is counted, once, whoever dies meanwhile.
+# Devices over MQTT: what got a PUBACK is counted, once, whichever process dies.
 . tests/common/tap.sh
 . tests/cluster/cluster.sh
 device=${BUILD:-build}/bin/examples/mqtt_device
@@ -40,7 +40,7 @@ report_as first open
 expect "the same device again, from its ledger" $? 0
 expect_count "counts once" "$open" 1
 
-# Nobody is there to take the messages, and they wait.
+# No gateway takes the messages, and they wait.
 end_process gateway.a KILL
 end_process folder.a KILL
 for i in 1 2 3 4 5 6 7 8; do report_as "alone$i" open || report "device $i with no gateway" no; done

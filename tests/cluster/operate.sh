@@ -1,5 +1,5 @@
 # Operating a cluster with the users of examples/nats: what a reader sees, a study
-# taken out and put back, and processes that are told no in one sentence.
+# taken out and put back, and processes that are refused with one sentence.
 . tests/common/tap.sh
 . tests/cluster/cluster.sh
 cluster_start || exit 1

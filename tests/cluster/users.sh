@@ -38,7 +38,7 @@ for user in gateway folder reader; do
     may_not $user listen "\$SYS.>" "hear the system"
 done
 
-# Certificates: those of nodes are no users, and what is not ours is nobody.
+# A node's certificate is no user, and neither is one of another authority.
 as_user n1 1 publish x >"$work/out" 2>&1
 expect "a node's certificate is no user's" $? 1
 examples/nats/make-certificates "$work/foreign" authorities

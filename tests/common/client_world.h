@@ -1,6 +1,6 @@
 /* client_world.h -- one device and one server for the tests of the client: no
  * network, no waiting, a folder of its own. begin() makes them, with up to two
- * members of the study replaced, report() opens the client anew and sends, and
+ * members of the study replaced, report() opens a new client and sends, and
  * end() leaves nothing behind. */
 #ifndef TREMOLO_TESTS_CLIENT_WORLD_H
 #define TREMOLO_TESTS_CLIENT_WORLD_H

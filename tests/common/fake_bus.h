@@ -68,7 +68,7 @@ static inline bool fake_fails(struct fake_broker *broker)
     return fails;
 }
 
-/* Patterns of the product end in ">" or name a subject; a "*" stands for one token. */
+/* Patterns of the product end in ">" or name a subject; a "*" matches one token. */
 static inline bool fake_matches(const char *pattern, const char *subject)
 {
     while (*pattern != '\0' && *subject != '\0') {

@@ -27,7 +27,7 @@ static inline uint64_t fake_random(struct fake_entropy *entropy)
     return z ^ z >> 31;
 }
 
-/* Uniform on 0..count-1 but for a bias of count / 2^64. */
+/* Uniform on 0..count-1, with a bias of at most count / 2^64. */
 static inline uint32_t fake_below(struct fake_entropy *entropy, uint32_t count)
 {
     return (uint32_t)(fake_random(entropy) % count);

@@ -1,6 +1,6 @@
-/* fake_nats.h -- whoever connects to NATS gets the bus of cluster_world.h, which stays open.
+/* fake_nats.h -- every connection to NATS gets the bus of cluster_world.h, which stays open.
  *
- * The function stands before the archive's, whose file is then not linked in. */
+ * This function comes before the archive's, so the archive's file is not linked in. */
 #ifndef TREMOLO_FAKE_NATS_H
 #define TREMOLO_FAKE_NATS_H
 

@@ -1,5 +1,5 @@
-/* fake_storage.h -- ledger storage whose power can be cut at any byte, and
- * whose calls can be made to fail one by one.
+/* fake_storage.h -- ledger storage that can lose its power at any byte, and
+ * with calls that can be made to fail one by one.
  *
  * The power goes once `power` bytes have been written; moving the counter
  * counts as one byte. From then on every call fails, as nothing runs on a

@@ -1,6 +1,6 @@
 /* fault_vfs.h -- SQLite's view of a disk that fills up, lies or wears out.
  *
- * A VFS that passes everything to the system's but for what a test makes
+ * A VFS that passes everything to the system's except what a test makes
  * fail. Counters are atomic: the server writes from a thread of its own. */
 #ifndef TREMOLO_FAULT_VFS_H
 #define TREMOLO_FAULT_VFS_H

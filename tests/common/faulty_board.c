@@ -3,7 +3,7 @@
  * A bad day, replayed for each moment at which the power may go: the generator is not ready, the
  * flash refuses, the radio is silent, and the device restarts at step K. However
  * it goes, every report that was on the air has the same bytes, the ledger was charged once, and
- * pauses grow, though they begin anew with a restart. Afterwards a ledger that is damaged for good ends the loop at once. */
+ * pauses grow, though they begin again with a restart. Afterwards a ledger that stays damaged ends the loop at once. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -112,7 +112,7 @@ static inline void made_draw(struct made_ballots *ballots, const struct made_pop
         for (size_t i = 0; i < p; i++) {
             for (size_t j = i; j < p; j++, at++) {
                 double unit = i == j ? 1.0 : sqrt(2.0);
-                if (j == n - 1) { /* 3/2 times beside the constant, half beside itself */
+                if (j == n - 1) { /* 3/2 times with the constant, half with itself */
                     unit *= made->g * (i == 0 ? 1.5 : i == j ? made->g / 2.0 : 1.0);
                 }
                 double phi = unit * M[i * n + j] + noise * tremolo_random_normal(random);

@@ -41,7 +41,7 @@ static inline void file_load(struct file_image *image, size_t which)
 }
 
 /* In place where there is such a file: the tip stays the same file, and file systems do not take a file cut
- * to nothing and written anew for one that must be on the disk at once. */
+ * to nothing and written again for one that must be on the disk at once. */
 static inline void file_save(const struct file_image *image, size_t which)
 {
     char path[128];

@@ -1,5 +1,5 @@
 # Studies of ballots, all protected and features only: the server's estimate and its stored
-# sums are, to the bit, those of the acknowledged reports, also when it is killed meanwhile; a
+# sums are, to the bit, those of the acknowledged reports, also when it is killed in between; a
 # directory and a file of the same reports say the same.
 . tests/common/tap.sh
 . tests/common/server.sh

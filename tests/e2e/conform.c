@@ -3,7 +3,7 @@
  *   conform DIRECTORY METHOD PATH STATUS TYPE BODY-FILE
  *
  * PATH as written in the description ("/v1/studies/{id}"), which is DIRECTORY/openapi.json; schemas of
- * documents are files beside it. The status and the media type must be described there, and the body
+ * documents are files in its folder. The status and the media type must be described there, and the body
  * must fit the schema: every required key there, every key known, every type right. Prints what is
  * not. */
 #include <jansson.h>
@@ -27,7 +27,7 @@ static const json_t *load(const char *directory, const char *name)
     return json_object_get(files, name);
 }
 
-/* "#/components/schemas/NAME" of the description, or "FILE" or "FILE#/properties/NAME" beside it. */
+/* "#/components/schemas/NAME" of the description, or "FILE" or "FILE#/properties/NAME" in its folder. */
 static const json_t *resolve(const json_t *schema)
 {
     static const char start[] = "#/components/schemas/";

@@ -21,7 +21,7 @@ start_server "$work/data"
 id=$(create_study "$work/study.json")
 refused "a second server" "a running server uses $work/data" \
     "$tremolo" serve --data "$work/data" --listen 127.0.0.1:0
-refused "reading beside a server" "a running server uses $work/data; stop it first; or ask it: tremolo fit URL" "$tremolo" fit "$work/data"
+refused "reading while a server runs" "a running server uses $work/data; stop it first; or ask it: tremolo fit URL" "$tremolo" fit "$work/data"
 expect "the first goes on" "$(http_status "$url/v1/studies/$id")" 200
 stop_server
 
@@ -48,7 +48,7 @@ cp "$work/data/tremolo.db" "$work/a ?#%b"
 for place in "$work/data" "$work/a ?#%b"; do
     before=$(listed "$place")
     "$tremolo" fit "$place" --json >"$work/ended.json" 2>&1
-    expect "a directory whose server ended is read" $? 0
+    expect "a directory is read after its server ended" $? 0
     expect "  and nothing in it changed" "$(listed "$place")" "$before"
 done
 start_server "$work/data"
@@ -97,7 +97,7 @@ fi
 umount "$work/frozen" 2>/dev/null
 expect "nothing in it changed" "$(sums)" "$before"
 
-# Studies whose key is lost: a new key would make them nobody's.
+# Studies without their key: no client would accept them under a new one.
 for key in signing.seed device.secret; do
     mv "$work/data/$key" "$work/kept"
     refused "a directory without its $key" "data/$key: this key is missing" \

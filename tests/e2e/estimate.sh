@@ -154,7 +154,7 @@ $tremolo fit "$work/lies" >"$work/lied.txt"
 expect "lies or not, the same numbers to the last digit" \
     "$($python "$work/same.py" "$work/lied_server.json" "$work/lied_directory.json" "$work/lied_file.json")" ""
 expect "in documents as described" "$(valid docs/estimate.schema.json "$work/lied_server.json" "$work/lied_file.json")" ""
-expect "they are seen, set aside, and the rest has the coefficients of before" "$($python - "$work" <<'TEXT' 2>&1
+expect "they are seen, set aside, and the rest has the same coefficients as before" "$($python - "$work" <<'TEXT' 2>&1
 import json, sys
 before, after = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("server", "lied_server"))
 tails = after["tails"]
@@ -170,12 +170,12 @@ expect_match "people read it" "$work/lied.txt" '^Tail of reports. norms: at most
 expect_match "with the table without them" "$work/lied.txt" '^Coefficients without the 40 reports'
 expect_match "operators, too" "$work/metrics" '^tremolo_study_reports_suspicious\{study="[^"]+"\} 1$'
 expect_match "by the number" "$work/metrics" '^tremolo_study_reports_beyond\{study="[^"]+"\} 40$'
-expect_match "beside what can be expected" "$work/metrics" '^tremolo_study_reports_beyond_expected\{study="[^"]+"\} 1$'
+expect_match "with the number that is expected" "$work/metrics" '^tremolo_study_reports_beyond_expected\{study="[^"]+"\} 1$'
 
 table() { sed -n '/^What one more unit/,/^---/p' "$1"; }
 expect "a server's table is printed as a file's" "$(table "$work/url.txt")" "$(table "$work/file.txt")"
 
-# Other estimates have the same shape: rounds, raw data, nothing identified, nobody there.
+# Other estimates have the same shape: rounds, raw data, nothing identified, no reports.
 for method in "iterative --rounds 3" "pooled --rounds 3" "one-shot" "dp-sgd" "ols"; do
     # shellcheck disable=SC2086
     $tremolo simulate "$work/people.csv" --response score --epsilon 2 --seed 1 --method $method --json >"$work/other.json"

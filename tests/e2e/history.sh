@@ -66,5 +66,5 @@ at="$url/v1/studies/$id"
 expect "the same after a restart" \
     "$(history_until "\"reports\":40,\"beta\":\[0.0,0.0,0.0\],\"gradient_norm\":$gradient}" && echo yes)" yes
 expect "and what charts show of the past" "$(past)" "$before"
-expect_match "counts begin anew" "$work/history" '"accepted":0,"repeated":0'
+expect_match "counts begin again" "$work/history" '"accepted":0,"repeated":0'
 expect "no such study" "$(http_status "$url/v1/studies/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/history")" 404

@@ -1,4 +1,4 @@
-# Nobody in who does not belong: each gets its status, and the server stays up.
+# Each request that must be refused gets its status, and the server stays up.
 . tests/common/tap.sh
 . tests/common/server.sh
 forge=${BUILD:-build}/bin/tests/e2e/forge
@@ -58,7 +58,7 @@ expect "a wrong method" "$(http_status -X DELETE "$url/v1/studies")" 405
 expect "a preflight of a browser" "$(http_status -X OPTIONS "$open/reports")" 204
 curl -s -i -X POST -H 'Origin: https://a.example' -H 'Content-Type: application/cbor' \
     --data-binary @"$work/good" "$open/reports" >"$work/out"
-expect_match "whose fetch may then read the answer" "$work/out" '^Access-Control-Allow-Origin: \*'
+expect_match "and its fetch may then read the answer" "$work/out" '^Access-Control-Allow-Origin: \*'
 for path in "" /round /guarantee; do
     curl -s -i "$open$path" >"$work/out"
     expect_match "a page elsewhere may read ${path:-the study}" "$work/out" '^Access-Control-Allow-Origin: \*'
@@ -113,7 +113,7 @@ expect "closing a round that has not begun" "$(http_status -X POST -H "$token" "
 expect "closing what is no round" "$(http_status -X POST -H "$token" "$keys/round/close?round=one")" 400
 expect "a late report" "$(enrol; $forge "$work/keys" "$work/late" --key "$key"
     post "$keys" "$work/late" "Tremolo-Device: $device")" 410
-expect "closing a round nobody reported in" "$(http_status -X POST -H "$token" "$keys/round/close")" 409
+expect "closing a round without reports" "$(http_status -X POST -H "$token" "$keys/round/close")" 409
 { head -c 21 "$work/mine"; printf '\001'; tail -c +23 "$work/mine"; } >"$work/moved"
 expect "a replay in another round breaks the MAC" \
     "$(enrol; post "$keys" "$work/moved" "Tremolo-Device: $device")" 403

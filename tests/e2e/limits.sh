@@ -1,5 +1,5 @@
 # What a study's limits and clocks say: devices, dates, rounds that end by
-# count and by time, and a server that is told to stop under load.
+# count and by time, and a server that is stopped under load.
 . tests/common/tap.sh
 . tests/common/server.sh
 forge=${BUILD:-build}/bin/tests/e2e/forge
@@ -112,7 +112,7 @@ for i in 1 2 3; do submit "$count" 0 >/dev/null; done
 round_is() { curl -s "$1/round" >"$work/round" && grep -q "\"round\":$2," "$work/round"; }
 wait_for round_is "$count" 1
 expect_match "three reports end a round that ends by count" "$work/round" '"round":1,'
-expect "whose latecomers are refused" "$(submit "$count" 0)" 410
+expect "reports of a closed study are refused" "$(submit "$count" 0)" 410
 
 study_text "{$rounds, \"close\": {\"seconds\": 4}}" >"$work/time.json"
 time=$url/v1/studies/$(create_study "$work/time.json")
@@ -124,7 +124,7 @@ wait_for round_is "$time" 1
 expect_match "and ends then" "$work/round" '"round":1,'
 sleep 5
 curl -s "$time/round" >"$work/round"
-expect_match "but not while nobody has reported" "$work/round" '"round":1,.*"state":"open"'
+expect_match "but not while it has no reports" "$work/round" '"round":1,.*"state":"open"'
 
 # More bodies than the server has memory for, all of which stall; no time limit would end them.
 stop_server

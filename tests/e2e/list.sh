@@ -39,4 +39,4 @@ expect "the same numbers as the estimate's" "$(list '-d sort=told -d order=down'
      one['told'] > 0, one['features']))(all['studies'][0]['summary'], json.load(open('$work/estimate.json')))")" '(True, True, True, True, 3)'
 stop_server
 start_server "$work/data"
-expect "it is there after a restart, though no report comes and nobody asks for the estimate" "$(wait_for told && echo yes)" yes
+expect "it is there after a restart, though no report comes and no one asks for the estimate" "$(wait_for told && echo yes)" yes

@@ -1,4 +1,4 @@
-/* nuisance.c -- clients nobody wants.
+/* nuisance.c -- clients that do harm or waste time.
  *
  *   nuisance idle PORT COUNT SECONDS   open connections and send nothing;
  *                                      prints how many were opened, then holds

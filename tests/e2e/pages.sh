@@ -11,7 +11,7 @@ header() { tr -d '\r' <"$work/head" | sed -n "s/^$1: //p"; }
 fetch "$url/"
 expect "the page" "$(status) $(header Content-Type)" "200 text/html; charset=utf-8"
 cp "$work/body" "$work/plain"
-expect "asked for anew each time" "$(header Cache-Control)" "no-cache"
+expect "asked for again each time" "$(header Cache-Control)" "no-cache"
 expect "policy" "$(header Content-Security-Policy)" "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 expect "other headers" "$(header X-Content-Type-Options) $(header Referrer-Policy) $(header Vary)" "nosniff no-referrer Accept-Encoding"
 expect "nothing inline" "$(grep -Ec '<script>|<style|style=|onclick|<script[^>]*></script>.*[a-z]+\(' "$work/plain")" 0
@@ -42,7 +42,7 @@ fetch "$url/assets/index.js"
 expect "no other names" "$(status) $(header Content-Type)" "404 application/problem+json"
 fetch --path-as-is "$url/assets/../tremolo.db"
 expect "no files of the machine" "$(status)" 404
-# Addresses that nobody is at: a page for people, a document for programs.
+# Addresses of no page: a page for people, a document for programs.
 nobody=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA # 43, as an id has
 browser='Accept: text/html,application/xhtml+xml,*/*;q=0.8'
 for path in /studies/nope /studies/$nobody /studies/$nobody/about /nowhere; do
@@ -50,7 +50,7 @@ for path in /studies/nope /studies/$nobody /studies/$nobody/about /nowhere; do
     expect "people at $path" "$(status) $(header Content-Type)" "404 text/html; charset=utf-8"
     expect "  read that" "$(grep -c 'There is no such study' "$work/body") $(header Vary)" "1 Accept, Accept-Encoding"
     fetch -H "If-None-Match: $(header ETag)" -H "$browser" "$url$path"
-    expect "  and are never told that it is unchanged" "$(status)" 404
+    expect "  and it is never called unchanged" "$(status)" 404
     fetch "$url$path"
     expect "  programs" "$(status) $(header Content-Type)" "404 application/problem+json"
 done
@@ -85,7 +85,7 @@ study_text '{"kind": "one-shot"}' >"$work/one.json"
 id=$(create_study "$work/one.json")
 answer=$url/v1/studies/$id/guarantee
 fetch "$answer"
-expect "an answer is asked for anew" "$(status) $(header Cache-Control) $(header Vary) $(header Content-Encoding)" "200 no-cache Accept-Encoding "
+expect "an answer is asked for again" "$(status) $(header Cache-Control) $(header Vary) $(header Content-Encoding)" "200 no-cache Accept-Encoding "
 cp "$work/body" "$work/plain"
 tag=$(header ETag)
 expect "plain bytes have a strong tag" "$(echo "$tag" | grep -cx '"[A-Za-z0-9_-]\{22\}"')" 1
@@ -106,7 +106,7 @@ expect "  under a weak tag of its own" "$squeezed" "W/\"$(echo "$tag" | tr -d '"
 fetch -H 'Accept-Encoding: gzip' -H "If-None-Match: $squeezed" "$answer"
 expect "  which is known again" "$(status) $(header ETag) $(header Content-Encoding)" "304 $squeezed "
 fetch -H "If-None-Match: $squeezed" "$answer"
-expect "  and stands for no plain bytes" "$(status)" 200
+expect "  and its tag is not that of the plain bytes" "$(status)" 200
 fetch -I -H 'Accept-Encoding: gzip' "$answer"
 expect "HEAD says the same" "$(status) $(header ETag) $(header Content-Encoding)" "200 $squeezed gzip"
 fetch -I -H "If-None-Match: $tag" "$answer"

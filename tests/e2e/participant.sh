@@ -42,7 +42,7 @@ TEXT
 for name in ballot open damaged over keys closed rounds; do
     curl -s "$url/v1/studies/$(sed "s/.*\"$name\": \"\([^\"]*\)\".*/\1/;t;d" "$work/setting.json")" >"$work/$name.published"
 done
-# The default policy's budget as a real device's ledger has it.
+# The default policy's budget, as in a real device's ledger.
 echo '{"age": 44, "sleep <img src=x onerror=alert(1)>": 7, "smoker": "no", "watch": "phone", "heart rate": 61}' >"$work/sample.json"
 open=$(sed 's/.*"open": "\([^"]*\)".*/\1/;t;d' "$work/setting.json")
 $tremolo report --study "$url/v1/studies/$open" --state "$work/device" --sample "$work/sample.json" \

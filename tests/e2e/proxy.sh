@@ -21,7 +21,7 @@ chmod 644 "$work/users"
 sed -n '/^## Who sees/,/^## Sizes/p' docs/how-to/server.md | sed -n '/^    location ~/,/^    }/p' |
     sed "s|/etc/nginx/tremolo.users|$work/users|" >"$work/locations"
 
-# nginx_start PORT: the documented site, but for addresses and TLS, which is the proxy's own
+# nginx_start PORT: the documented site, except addresses and TLS, which is the proxy's own
 # affair; non-zero when the port is taken.
 nginx_start() {
     sed -n '/^    map .request_method/,/^    }/p' docs/how-to/server.md | grep -v 'ssl_cert\|server_name\|location / ' |
@@ -65,7 +65,7 @@ $tremolo report --study "$study" --state "$work/device" --sample "$work/sample.j
     --enrol --trust-new >"$work/out" 2>&1
 expect "a device reports through the proxy" "$?" 0
 expect_match "and is answered" "$work/out" 'accepted'
-expect "the server has it" "$(curl -s "$url/v1/studies/$id/estimate" | grep -c '"reports": *1[,}]')" 1
+expect "the server has the report" "$(curl -s "$url/v1/studies/$id/estimate" | grep -c '"reports": *1[,}]')" 1
 
 # Participants: the page, whatever it refers to, and every request of its scripts.
 expect "the participant's page" "$(http_status "$proxy/studies/$id/about")" 200

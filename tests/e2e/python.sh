@@ -33,7 +33,7 @@ fi
 site=$(find "$venv/lib" -maxdepth 2 -name site-packages | head -n 1)
 if [ ! -e "$venv/.installed" ] || [ -n "$(find python/src python/binding python/setup.py python/pyproject.toml \
     "$build/libtremolo.so.0" "$build/tremolo" -newer "$venv/.installed" | head -n 1)" ]; then
-    # What an installation from the sources left beside them may be older than they are.
+    # Files that an installation left among the sources may be older than they are.
     rm -rf "$build/python" && mkdir -p "$build/python" && cp -r python "$build/python/" &&
         rm -rf "$build/python/python/build" && cp VERSION "$build/python/" &&
         mkdir -p "$build/python/src" && for module in src/*/include; do

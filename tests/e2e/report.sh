@@ -52,7 +52,7 @@ $tremolo report --study "$url/v1/studies/$(create_study "$work/ballot.json")" --
     --sample "$work/ballot_sample.json" --enrol --trust-new >"$out" 2>"$err"
 expect_match "a ballot's receipt has one number" "$out" '; left for other reports: epsilon 6 at delta 0$'
 device "$one" b --enrol --trust-new
-expect "trust on first use, when told to" $? 0
+expect "trust on first use, with the option for it" $? 0
 expect "pins the key" "$(cat "$work/b/server.key")" "$(cat "$work/server.key")"
 device "$one" b
 expect "which is then enough" $? 0

@@ -118,7 +118,7 @@ expect "what is sound is copied" "$("$tremolo" check "$work/rescued" >"$work/out
 refused "  and nothing is overwritten" "is there already" "$tremolo" check "$work/damaged" --rescue "$work/rescued"
 cp "$work/data/signing.seed" "$work/data/device.secret" "$work/data/operator.token" "$work/rescued"
 open_server "$work/rescued"
-expect "  and served with the keys beside it" "$(count)" "$saved"
+expect "  and served with its keys" "$(count)" "$saved"
 stop_server
 
 cp -r "$work/backup" "$work/killed"

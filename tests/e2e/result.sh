@@ -92,7 +92,7 @@ expect "the response and its unit stand before the table, printed and saved" \
     "$(grep -cFx "$caption:" "$work/out") $(grep -cFx "$caption:" "$work/server.html")" "1 1"
 $tremolo status "$url/v1/studies/$one" >"$work/out" 2>&1
 expect "and before that of status" "$(grep -cFx "$caption:" "$work/out")" 1
-expect "whose columns are counted in characters" "$(python3 - "$work/out" <<'TEXT'
+expect "and its columns are counted in characters" "$(python3 - "$work/out" <<'TEXT'
 import re, sys
 lines = open(sys.argv[1], encoding="utf-8").read().split("all others equal:\n")[1].split("\n\n")[0].splitlines()
 end = lines[0].index("Estimate") + len("Estimate")

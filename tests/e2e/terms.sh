@@ -27,7 +27,7 @@ for name in sample ballot; do
     expect "the estimate of ${name}s" $? 0
     expect_match "names its terms" "$work/out" '^log\(income\):platform=iOS:age '
     printf 'age,hours of sleep,income,platform,smoker\n40,,30000,iOS,yes\n,7,1,web,no\n' >"$work/new.csv"
-    # These people are too few to predict from, in most runs; how columns are read can be seen all the same.
+    # In most runs these people are too few to predict from. How columns are read shows anyway.
     sed -i 's/"told": false/"told": true/' "$work/$name-result.json"
     $tremolo predict "$work/$name-result.json" "$work/new.csv" >"$work/out" 2>"$work/err"
     expect "predicts from raw columns, with what stands for missing values" \

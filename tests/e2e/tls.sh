@@ -29,7 +29,7 @@ plain_pid=$!
 wait_for grep -q '^server key' "$work/out"
 kill $plain_pid
 wait $plain_pid
-expect_match "unless told that a proxy does TLS" "$work/out" '^listening on http://0\.0\.0\.0:'
+expect_match "unless an option says that a proxy does TLS" "$work/out" '^listening on http://0\.0\.0\.0:'
 certificate first
 start_server "$work/data" --tls-cert "$work/cert.pem" --tls-key "$work/key.pem"
 expect "the server starts with a certificate" $? 0

@@ -1,5 +1,5 @@
 # The commands of docs/tutorials/first-study.md, as they stand there, in an empty folder. The
-# server listens on a free port, because other tests run beside this one.
+# server listens on a free port, because other tests run at the same time.
 . tests/common/tap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

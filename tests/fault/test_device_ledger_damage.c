@@ -12,7 +12,7 @@ static unsigned used_bytes(const struct world *world, unsigned slot)
     return (unsigned)offsetof(struct tremolo_slot, report) + image.length;
 }
 
-/* One damaged byte in one slot: the twin has it all, and heals the slot. */
+/* One damaged byte in one slot: the other slot is whole and repairs it. */
 static void test_damage_to_one_slot_heals(void **state)
 {
     static struct world whole;

@@ -1,9 +1,9 @@
 /* fuzz_http.c -- what a client sends over one connection.
  *
  * The server's own loop, handlers and writer run in this process, over a store in
- * memory; the input is written into one end of a socket pair whose other end is a
+ * memory; the input is written into one end of a socket pair; the other end is a
  * connection. So that inputs find their way without guessing 43 characters of an id,
- * a few short words stand for longer ones:
+ * a few short words are replaced by longer ones:
  *
  *     {o} {k}   ids of an open study, and of one with keys and rounds
  *     {t}       the operator's token
@@ -152,19 +152,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t sent[SENT_MAX];
     static char answers[ANSWERS_MAX];
     struct text text = {sent, 0};
-    struct sockaddr_storage nobody = {.ss_family = AF_UNIX};
+    struct sockaddr_storage no_address = {.ss_family = AF_UNIX};
     int pair[2];
     if (server == NULL) {
         start();
     }
     expand(&text, data, size);
     fuzz_require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-    int room = 2 * SENT_MAX; /* the input fits in whole, or nobody would read it */
+    int room = 2 * SENT_MAX; /* the input fits in whole, or no thread would read it */
     (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     fuzz_require(send(pair[0], sent, text.length, MSG_NOSIGNAL) == (ssize_t)text.length);
     fuzz_require(shutdown(pair[0], SHUT_WR) == 0);
-    fuzz_require(MHD_add_connection(loop->daemon, pair[1], (struct sockaddr *)&nobody,
-                                    sizeof nobody.ss_family) == MHD_YES);
+    fuzz_require(MHD_add_connection(loop->daemon, pair[1], (struct sockaddr *)&no_address,
+                                    sizeof no_address.ss_family) == MHD_YES);
     check_answers(answers, converse(pair[0], answers));
     (void)close(pair[0]);
     while (loop->active > 0) { /* a job may outlive its connection */

@@ -3,7 +3,7 @@
  * Properties: what is refused has at least one problem, and texts that end;
  * what is accepted passes the device's own check, keeps the promised epsilon,
  * and gives the same id again when it is written out and read. Each input is
- * also taken as the body of an answer, which nobody signed. */
+ * also taken as the body of an answer, which is not signed. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -41,7 +41,7 @@ static void check_study(const struct tremolo_study_file *file)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct tremolo_study_problems problems;
-    static const uint8_t nobody[TREMOLO_SIGNING_PUBLIC_BYTES] = {1};
+    static const uint8_t no_key[TREMOLO_SIGNING_PUBLIC_BYTES] = {1};
     static const uint8_t id[TREMOLO_STUDY_ID_BYTES];
     struct tremolo_study_file *file = NULL;
     enum tremolo_status status =
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(status == TREMOLO_BAD_STUDY && file == NULL);
         check_refusal(&problems);
     }
-    status = tremolo_study_receive(&file, NULL, &problems, (const char *)data, size, id, nobody);
+    status = tremolo_study_receive(&file, NULL, &problems, (const char *)data, size, id, no_key);
     fuzz_require(status != TREMOLO_OK);
     return 0;
 }

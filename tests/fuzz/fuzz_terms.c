@@ -1,7 +1,7 @@
 /* fuzz_terms.c -- the reader of formulas.
  *
  * Properties: a refusal is a sentence that ends; what is read has terms of one to four factors,
- * and expands over columns of all its names into features whose names end and whose values are
+ * and expands over columns of all its names into features with names that end and values that are
  * computed. */
 #include <math.h>
 #include <string.h>

@@ -125,7 +125,7 @@ static void test_ballots_are_unbiased(void **state)
     print_message("# largest error %.2f standard errors\n",
                   largest_error(sums, phi, scale_of(&study)));
     assert_true(largest_error(sums, phi, scale_of(&study)) < 5);
-    /* The same ballots told as those of another point. */
+    /* The same ballots, taken for those of another point. */
     double first = phi[1];
     phi[1] = phi[2];
     phi[2] = first;

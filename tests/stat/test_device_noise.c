@@ -7,7 +7,7 @@
  * The same draws are looked at three ways, each a Pearson chi-square:
  *     fine    floor(draw / 2^14), steps of sigma / 1024, up to 4.5 sigma and beyond;
  *     coarse  floor(draw / 2^22), steps of sigma / 4, which see where zero is;
- *     low     draw mod 256, uniform but for less than exp(-10^9);
+ *     low     draw mod 256, uniform up to exp(-10^9);
  * and once for the correlation of successive draws.
  *
  * False alarm: below 10^-6 for each. For a chi-square X of k degrees of

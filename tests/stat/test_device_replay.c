@@ -274,7 +274,7 @@ static void clip_without_response(int32_t *value, unsigned n)
     clip_to_nearest(value, n - 1);
 }
 
-/* The share of opposite pairs whose distance exceeds the claim. */
+/* The share of opposite pairs that are farther apart than the claim. */
 static double share_beyond(void (*clip)(int32_t *, unsigned))
 {
     struct tremolo_study study = study_of(0, 0, TREMOLO_RESPONSE_PRIVATE);

@@ -438,7 +438,7 @@ struct grinder {
     size_t entry;
 };
 
-/* A row as honest ones are, but for the entry that was searched for. */
+/* A row like an honest one, except the entry that was searched for. */
 static int16_t ground_row(int8_t *row, size_t i, void *context)
 {
     struct grinder *grinder = context;
@@ -518,7 +518,7 @@ static void test_ground_ballots_are_seen_and_left_out(void **state)
     assert_true(fabs(found.robust.estimate - honest.robust.estimate) <
                 0.1 * honest.robust.standard_error);
     /* As many as `plan` says, no farther out than is kept: little is left of the slope. Rows of
-     * liars are noise but for one entry, honest ones pull the others, so a fifth may be. */
+     * liars are noise except in one entry, honest ones pull the others, so a fifth may be. */
     struct tremolo_honest law;
     struct tremolo_plan_request request = plan_of(TREMOLO_RELEASE_BALLOT, BALLOT_DEVICES);
     tremolo_honest_law(&law, &study);

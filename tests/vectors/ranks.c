@@ -70,7 +70,7 @@ static void directions(uint64_t v[POINT_BITS], int dimension)
     }
 }
 
-/* above[j][i]: the share of blocks whose j-th largest exceeds grid point i of the upper
+/* above[j][i]: the share of blocks in which the j-th largest exceeds grid point i of the upper
  * half. */
 static void count_blocks(double above[HALF][GRID / 2 + 1], uint64_t shift)
 {

@@ -4,7 +4,7 @@
 
 Written from docs/reference/protocol.md, section 1, and without the computer's floating point: every
 operation is exact and then rounded to the nearest binary64 number. Terms stand here as their
-factors beside the text that a study has, so that reading the text is tested, too.
+factors and the text that a study has, so that reading the text is tested, too.
 """
 
 import json

@@ -133,7 +133,7 @@ static void test_null_arguments(void **state)
     (void)state;
     for (int missing = 0; missing <= 6; missing++) {
         assert_status(report_without(missing), TREMOLO_BAD_ARGUMENT);
-        /* What is there is zero, but the bytes whose number is unknown. */
+        /* All bytes are zero, except those of unknown number. */
         assert_true(missing == 0 || is_zero(&call.work, sizeof call.work));
         assert_true(missing == 1 || missing == 2 || is_zero(call.report, sizeof call.report));
         assert_true(missing == 2 || call.length == 0);

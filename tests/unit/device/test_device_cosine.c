@@ -34,7 +34,7 @@ static void test_largest_error(void **state)
     }
     print_message("# largest error %.4f units of 2^-15\n", worst);
     assert_true(worst < stated_error);
-    /* A bound much above what happens would be a bound nobody checked. */
+    /* The bound is close to what happens: a loose one would check nothing. */
     assert_true(worst > stated_error - 0.1);
 }
 

@@ -1,4 +1,4 @@
-/* test_device_generator.c -- ChaCha20 as RFC 8439 has it, keys that are
+/* test_device_generator.c -- ChaCha20 of RFC 8439, keys that are
  * erased as they are used, and an entropy source that is not trusted. */
 #include "fake_device.h"
 #include "parts.h"

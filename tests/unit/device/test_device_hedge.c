@@ -119,7 +119,7 @@ static void test_noise_is_not_repeated(void **state)
     }
 }
 
-/* FNV-1a of a slot up to its report's end, as ledger.c has it. */
+/* FNV-1a of a slot up to its report's end, as in ledger.c. */
 static void seal(struct tremolo_slot *slot)
 {
     const uint8_t *bytes = (const uint8_t *)slot;

@@ -134,7 +134,7 @@ static void test_map_is_odd(void **state)
 /* The wave depends on the sample only by turning the phase: for every sample
  * there is a phase, the same for all coordinates, with which the modulation
  * of any other sample is the same to the bit. This is why the modulation of a
- * device whose phase stays secret says nothing about its sample. */
+ * device with a secret phase says nothing about its sample. */
 static void test_phase_absorbs_the_sample(void **state)
 {
     enum { D = 4 };
@@ -217,7 +217,7 @@ static void test_orthogonality_tolerance_is_exact(void **state)
     assert_status(check_rows(opposite, 2, 2), TREMOLO_BAD_VECTORS);
 }
 
-/* Sums that would not fit 32 bits, whose low bits would even look right. */
+/* Sums beyond 32 bits, with low bits that would look right. */
 static void test_huge_vectors_are_refused(void **state)
 {
     (void)state;

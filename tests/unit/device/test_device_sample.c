@@ -100,7 +100,7 @@ static uint64_t square_of(const int32_t *value, unsigned count)
     return sum;
 }
 
-/* A study whose features are in fine units already. */
+/* A study with features in fine units. */
 static struct tremolo_study plain_study(struct tremolo_bounds *bounds, unsigned d, uint32_t unit,
                                         uint32_t clip)
 {
