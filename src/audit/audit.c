@@ -60,6 +60,7 @@ enum tremolo_status tremolo_audit_plan_make(struct tremolo_audit_plan *plan, dou
         !(clip >= 32.0 && clip <= 16777216.0)) {
         return status != TREMOLO_OK ? status : TREMOLO_BAD_ARGUMENT;
     }
+    /* Half of the space is modulated and half is not, so that both laws are tested. */
     unsigned vectors = dimension / 2;
     plan->study = (struct tremolo_study){
         .clip = (uint32_t)clip,

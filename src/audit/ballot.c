@@ -428,6 +428,8 @@ static enum tremolo_status check_row(struct ballots *ballots, const struct tremo
         wrong |= sum != row[i];
     }
     ballots->wrong += wrong;
+    /* The first row of answer 0 for two different ids: equal rows mean that directions do not
+     * depend on the id. */
     asked.coordinates = &zero;
     if (status == TREMOLO_OK && ballots->reports < 2) {
         status = tremolo_ballot_expand(row, sizeof row, &asked, &ballots->study);
@@ -463,6 +465,8 @@ static void add_lags(struct ballots *ballots, double early, double place, unsign
 static void compare_draw(struct ballots *ballots, const struct audit_draw *draw, const uint8_t *id,
                          double score, const double sorted[ANSWERS])
 {
+    /* Two answers with scores closer than the rounding cannot be distinguished, so scores are
+     * compared and not ranks. */
     ballots->other_ids += memcmp(draw->id, id, sizeof draw->id) != 0;
     ballots->other_ranks += fabs(score - sorted[draw->rank]) > 0.1;
 }
@@ -485,12 +489,15 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     if (!audit_goes_on(audit, tremolo_report_answer(&answer, report, &ballots->study))) {
         return false;
     }
+    /* The wire format's directions of this id, from the audit's own generator. */
     audit_load_words(study_key, ballots->study.id, 8);
     audit_load_words(id, report->id, 4);
     audit_chacha(key, study_key, id, 20);
     for (unsigned block = 0; block < 8; block++) {
         expand(entry + (size_t)block * SIGNS * ballots->entries, ballots->entries, key, block);
     }
+    /* Scores of all answers for the sender and for the neighbour: the test between the two needs
+     * both ranks of the answer. */
     find_scores(score[0], pair->person[0].point, entry, ballots->entries);
     find_scores(score[1], pair->person[1].point, entry, ballots->entries);
     sort_down(sorted, score[number]);
@@ -500,8 +507,12 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     bool early = rank < first;
     bool clear = is_clear(sorted, first);
     double within = early ? (rank + 0.5) / first : (rank - first + 0.5) / (ANSWERS - first);
+    /* Scores of mean 0 and variance 1 under the law, 0 where the order is not clear: they are
+     * what ids and other ballots are compared with. */
     double early_score = clear ? ((early ? 1.0 : 0.0) - top) / sqrt(top * (1.0 - top)) : 0.0;
     double place_score = clear ? sqrt(12.0) * (within - 0.5) : 0.0;
+    /* The test says "person 0" where the answer is among the first for person 0 alone. Every
+     * ballot counts here, clear or not: a wrong rank would only blur the test. */
     pair->told.above[number] += ranks[0] < first && ranks[1] >= first;
     pair->told.trials[number]++;
     person->place += place_score;
@@ -704,6 +715,8 @@ static void judge(const struct ballots *ballots)
     for (unsigned rank = 0; rank < law->first; rank++) {
         early += ballots->rank[rank];
     }
+    /* First the law: how many answers are early, and how ranks are spread within the early ones
+     * and the late ones. */
     result->early = (double)early / n;
     result->early_claimed = law->top / 0x1p32;
     double p_early = audit_p_binomial((double)early, n, result->early_claimed);
@@ -716,6 +729,7 @@ static void judge(const struct ballots *ballots)
                "ranks are not alike within the first %u, or within the others: rank 0 has %.4g of "
                "answers, by the law %.4g",
                law->first, (double)ballots->rank[0] / n, result->early_claimed / law->first);
+    /* Then what every single ballot must satisfy, which is not left to chance. */
     audit_note(audit, CHECK_DIRECTIONS, ballots->wrong > 0 ? 0.0 : 1.0, (double)ballots->wrong, 0.0,
                "the directions of %llu of %llu ballots are not the wire format's",
                (unsigned long long)ballots->wrong, (unsigned long long)ballots->reports);
@@ -736,6 +750,8 @@ static void judge(const struct ballots *ballots)
     }
     static const double wrong_p = 1e-6;
     const struct centre by_law = centre_of_law(ballots), seen = centre_seen(ballots);
+    /* If the law is wrong, the other tests compare with what was seen: a wrong law must not be
+     * taken for a rank that depends on the sample. */
     bool wrong = result->checks[CHECK_RANK_LAW].p < wrong_p;
     judge_pairs(ballots, wrong && are_alike(ballots, &seen) ? &seen : &by_law);
     judge_lags(ballots, wrong ? &seen : &by_law);
@@ -761,6 +777,7 @@ void audit_ballot_run(struct audit *audit)
     ballots->study.rounds = 2;
     ballots->study.samples = LONG_RELEASES / 2;
     ballots->entries = tremolo_ballot_entries(&ballots->study);
+    /* As many ballots as a run of noisy samples has devices, about. */
     uint64_t devices = make_pairs(ballots) ? audit->plan->pairs / RELEASES : 0;
     for (uint64_t i = 0; i < devices && audit->status == TREMOLO_OK; i++) {
         struct pair *pair = &ballots->pair[i % 2 == 0 ? 0 : i / 2 % ballots->count];

@@ -149,6 +149,7 @@ bool audit_report(struct audit *audit, struct tremolo_report *report,
         tremolo_device_report(&audit->work, audit->bytes, &length, study, round, &given, &platform);
     audit_expect_wiped(audit);
     if (status == TREMOLO_OK) {
+        /* The first report of a study sets the length that all others must have. */
         bool first = audit->length_of != study;
         audit->length = first ? length : audit->length;
         audit->length_of = study;
@@ -274,6 +275,7 @@ static enum tremolo_status fill_table(struct audit_scene *scene)
     for (unsigned i = 0; i < nodes; i++) {
         cosine[i] = cos(M_PI * (i + 0.5) / nodes);
     }
+    /* Nine standard deviations beyond the largest wave. */
     scene->table_end = contrast + 9.0;
     for (unsigned k = 0; k < AUDIT_TABLE; k++) {
         double t = scene->table_end * (2.0 * k / (AUDIT_TABLE - 1.0) - 1.0);
@@ -320,6 +322,8 @@ struct audit_law audit_wave_law(const struct audit_scene *scene, double t)
 bool audit_scene_open(struct audit_scene *scene, const char *name,
                       const struct tremolo_study *study, struct audit *audit)
 {
+    /* The variance of what is added to a kept sample: noise, rounding to the wire (step^2 / 12),
+     * and the dither that hides the rounding (as much again). */
     double noise = ldexp(1.0, study->noise_log2);
     double step = ldexp(1.0, study->wire_shift);
     double sd = sqrt(noise * noise + step * step / 6.0);
@@ -499,6 +503,8 @@ void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
                    "bit %u of the ids changes in %.4g of reports, not in half of them", bit,
                    changed / (n - 1.0));
         for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL; k++) {
+            /* A set bit adds the number, a clear one subtracts it: under the claim a sum of
+             * symmetric terms. */
             double r = ids->told[k][bit] / sqrt(fmax(ids->square[k] * n, 1e-300));
             double z = ids->told[k][bit] / sqrt(fmax(ids->square[k], 1e-300));
             audit_note(audit, tells[k].check, audit_p_even(z), r, 0.0,
@@ -506,6 +512,7 @@ void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
         }
     }
     uint64_t repeats = 0;
+    /* Sixteen uniform bytes come twice among 2^30 ids with probability 2^-69. */
     qsort(ids->seen, ids->count, sizeof *ids->seen, compare);
     for (size_t i = 1; i < ids->count; i++) {
         repeats += memcmp(ids->seen[i], ids->seen[i - 1], BYTES) == 0;

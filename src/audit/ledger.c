@@ -156,6 +156,7 @@ static void check_entropy(struct audit_life *life)
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     device->seeded = true;
     report_under(life, seed, SIZE_MAX);
+    /* Every bit that enrolment and report took is flipped in turn below. */
     size_t entropy = 8 * device->entropy_bytes;
     memcpy(first, life->bytes, sizeof first);
     if (audit->status == TREMOLO_OK) {
@@ -219,9 +220,12 @@ static void check_repeating(struct audit_life *life)
     check_another(life, 0, seen, "in the first round");
     check_another(life, 1, seen, "in the next round");
     memcpy(device->slots, stored, sizeof stored);
+    /* Neither a round that the restored storage knows nothing of, nor another one after it,
+     * repeats anything. */
     check_another(life, 2, seen, "in a restored device");
     memcpy(device->slots, stored, sizeof stored);
     check_another(life, 3, seen, "in a device restored again");
+    /* Another sample of the same round, and another study, from the same snapshot. */
     life->study.samples = 2;
     life->number = 1;
     memcpy(device->slots, stored, sizeof stored);
@@ -234,6 +238,7 @@ static void check_repeating(struct audit_life *life)
         check_another(life, 3, seen, "in another study of a restored device");
         life->study = study;
     }
+    /* Seeds that repeat within themselves are refused by the health test. */
     for (device->period = 16; device->period > 0; device->period /= 2) {
         memcpy(device->slots, stored, sizeof stored);
         audit_expect(audit, CHECK_HEDGED, ask(life, 3) != TREMOLO_OK,
@@ -344,6 +349,7 @@ static struct tremolo_study draw_study(const struct tremolo_study *study,
                                        struct tremolo_random *random)
 {
     struct tremolo_study drawn = *study;
+    /* Large noise makes small charges of few units of 2^-24, where rounding counts. */
     drawn.noise_log2 = 24;
     drawn.wire_shift = 13;
     drawn.wire_bits = 16;
@@ -361,6 +367,7 @@ static void check_charge(struct audit *audit, const struct tremolo_study *study)
 {
     double cost = cost_of(study);
     double charge = tremolo_study_charge(study);
+    /* Doubles round the cost; the charge itself is an integer. */
     bool covered = charge >= cost * (1.0 - 1e-12) - 1e-6; /* what doubles round */
     audit_note(audit, CHECK_CHARGE, covered ? 1.0 : 0.0, charge, cost,
                "a release is charged %.0f / 2^24, its %s is %.3f / 2^24", charge,
@@ -414,6 +421,8 @@ static void check_spending(struct audit_life *life)
     uint8_t first[TREMOLO_MAX_REPORT_BYTES];
     size_t length = life->length;
     memcpy(first, life->bytes, sizeof first);
+    /* Asked again with another sample, the device must send what it sent: the sample is not part
+     * of the key. */
     place_all(life, -0.5);
     bool same = ask(life, 0) == TREMOLO_OK && life->length == length &&
                 memcmp(first, life->bytes, length) == 0;
@@ -423,6 +432,7 @@ static void check_spending(struct audit_life *life)
                same ? "charges again" : "makes another report of the same round and sample");
     /* The next release is charged as the first was, and then the first is gone. */
     enum tremolo_status next = ask(life, 1);
+    /* A ledger with room for one report only refuses here, and that is right. */
     double twice = next == TREMOLO_OK ? before - budget_left(life) : 2.0 * charge;
     expect_spent(life, twice, 2.0, "two reports");
     audit_expect(audit, CHECK_LEDGER_REPEAT, next != TREMOLO_OK || refuses(life, 0, TREMOLO_OK),
@@ -575,6 +585,7 @@ static void check_damage(struct audit_life *life)
     double after = budget_left(life);
     memcpy(stored, slot, sizeof stored);
     size_t bytes = (size_t)(audit_secret_of(slot) - (uint8_t *)slot);
+    /* Every byte up to the secret, every bit of it. */
     for (size_t k = 0; k < bytes; k++) {
         bool forgotten = false;
         for (unsigned flip = 1; flip < 256; flip *= 2) {
@@ -606,6 +617,7 @@ static void check_storage(struct audit_life *life)
     device->without_storage = false;
     memcpy(device->slots, stored, sizeof stored);
     (void)make_report(life, 0);
+    /* Both slots changed, and to the same content. */
     bool both = device->slots[0].check != stored[0].check &&
                 device->slots[0].check == device->slots[1].check;
     audit_note(audit, CHECK_LEDGER_STORAGE, both ? 1.0 : 0.0, both ? 2.0 : 1.0, 2.0,
@@ -613,11 +625,14 @@ static void check_storage(struct audit_life *life)
     memcpy(now, device->slots, sizeof now);
     double after = budget_left(life);
     memcpy(device->slots, stored, sizeof stored);
+    /* What the core says is left follows the storage: the old content gives the old budget, the
+     * new content the new one. */
     bool reads = budget_left(life) == before;
     memcpy(device->slots, now, sizeof now);
     reads = reads && budget_left(life) == after && after < before;
     audit_note(audit, CHECK_LEDGER_STORAGE, reads ? 1.0 : 0.0, after, before,
                "what is left of the budget is not what the storage says");
+    /* One slot from before the charge, the other from after it: the newer one must win. */
     device->slots[0] = stored[0];
     bool forgotten = budget_left(life) > after;
     device->slots[0] = now[0];
@@ -625,6 +640,7 @@ static void check_storage(struct audit_life *life)
     forgotten |= budget_left(life) > after;
     audit_expect(audit, CHECK_LEDGER_STORAGE, !forgotten,
                  "an older copy of one slot takes a charge back");
+    /* Both slots unreadable: neither empty nor new. */
     memset(device->slots, 0x5a, sizeof device->slots);
     audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                  "a report leaves although the ledger is unreadable");
@@ -661,6 +677,7 @@ static void check_mac(struct audit_life *life)
     }
     bool holds = report.mac != NULL &&
                  tremolo_report_verify(&report, life->bytes, &life->study, key) == TREMOLO_OK;
+    /* Each byte is changed in turn and put back. */
     size_t unnoticed = 0;
     for (size_t k = 0; k < life->length && holds; k++) {
         bool head = life->bytes + k + 1 == report.mac; /* of the MAC: decoders refuse another */
@@ -696,6 +713,7 @@ static void check_bytes(struct audit_life *life, unsigned response)
     audit->length_of = there ? NULL : audit->length_of;
     for (unsigned k = 0; k < SAMPLES && there && audit->status == TREMOLO_OK; k++) {
         struct tremolo_report report = {0};
+        /* From a tenth of a half range below the range to a tenth above it. */
         double place = 2.2 * k / (SAMPLES - 1.0) - 1.1;
         double inside = is_public ? fmin(fmax(place, -1.0), 1.0) : 0.0; /* half ranges */
         const struct tremolo_round round = round_of(life, 0);

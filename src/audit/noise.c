@@ -77,6 +77,7 @@ static void add_bare(struct audit_battery *battery, const struct audit_view *vie
     const struct audit_scene *scene = battery->scene;
     double noise = ldexp(1.0, scene->study.noise_log2);
     for (unsigned i = scene->m; i < scene->n && battery->frame->axes; i++) {
+        /* The wire value of a report without noise, and its probability under the stated noise. */
         double nearest = rint(view->kept[i] / scene->step);
         double off = nearest * scene->step - view->kept[i];
         battery->direction[i].bare += view->wire[i] == nearest;
@@ -217,6 +218,7 @@ static void add_grid(struct audit_battery *battery, const struct audit_view *vie
 {
     const struct audit_scene *scene = battery->scene;
     for (unsigned i = 0; i < scene->n; i++) {
+        /* Values are counted around 0, where there are most. */
         int value = view->wire[i] + VALUES / 2;
         double place = view->kept[i] / scene->step;
         double frac = place - rint(place);
@@ -255,6 +257,7 @@ static void add_waves(struct audit_battery *battery, const struct audit_view *vi
             a[0] = a[1];
             a[1] = next[1];
         }
+        /* Multiples 32, 64, .. by doubling the angle. */
         double turned = cos(32.0 * acos(wave));
         double plain = cos(32.0 * angle);
         for (unsigned k = MULTIPLES; k < HARMONICS; k++) {
@@ -316,6 +319,7 @@ static enum tremolo_status add_moments(struct audit_battery *battery, const stru
     const struct audit_scene *scene = battery->scene;
     unsigned n = scene->n;
     int16_t row[AUDIT_COORDINATES_MAX + 1] = {0};
+    /* The group of the jackknife, as on a server. */
     uint8_t bucket = (uint8_t)tremolo_bucket_of(view->id);
     memcpy(row, view->wire, n * sizeof *row);
     for (unsigned i = 0; i < n; i++) {

@@ -110,6 +110,7 @@ static void judge_direction(const struct audit_battery *battery, unsigned i)
                      : "%s (%s): noise has not its law (skewness %.3g)",
                what, where, skew);
     if (!wave) {
+        /* The third Hermite polynomial, which a wrong mean does not move. */
         double off = (direction->cube - 3.0 * direction->sum) / n; /* variance 6 */
         audit_note(audit, CHECK_NOISE_SHAPE, p_skewed(off * sqrt(n / 6.0), n), off, 0.0,
                    "%s (%s): noise is skewed by %.3g", what, where, off);
@@ -143,6 +144,7 @@ static void judge_all(const struct audit_battery *battery)
     audit_note(audit, CHECK_NOISE_SHAPE, audit_p_uniform(cell, CELLS), cell[0] / n, 1.0 / CELLS,
                "all coordinates (%s): noise has not its law", scene->name);
     for (unsigned k = 0; k < TAILS; k++) {
+        /* Both tails together. */
         double share = 2.0 * audit_normal_cdf(-tail_at[k]);
         audit_note(audit, CHECK_NOISE_TAILS, audit_p_binomial(battery->beyond[k], n, share),
                    battery->beyond[k], n * share,
@@ -334,6 +336,7 @@ static void judge_grid(const struct audit_battery *battery)
 {
     const struct audit_scene *scene = battery->scene;
     double sd = scene->sd / scene->step;
+    /* The more steps the noise has, the more low bits are uniform. */
     unsigned modulus = sd >= 32.0 ? 16 : sd >= 16.0 ? 8 : 4;
     for (unsigned i = 0; i < scene->n; i++) {
         for (unsigned side = 0; side < 2; side++) {
@@ -429,6 +432,7 @@ static void judge_moment(const struct audit_battery *battery, unsigned i, unsign
 {
     const struct audit_scene *scene = battery->scene;
     const struct product *product = product_of(battery, i, j);
+    /* In half ranges, as a server has its moments. */
     double unit = scene->keep * scene->study.unit;
     double truth = product->truth / battery->count / unit / unit;
     double mean = product->moment / battery->count;

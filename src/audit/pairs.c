@@ -155,6 +155,8 @@ static double expected_bound(double limit, double mu, double delta, double trial
     const double width = 2.3; /* standard errors of a bound at 98% */
     double true_positive = audit_normal_cdf(0.5 * mu - limit / mu);
     double false_positive = audit_normal_cdf(-0.5 * mu - limit / mu);
+    /* What Clopper-Pearson bounds will be, by the normal approximation: it only chooses a
+     * threshold, so it need not be exact. */
     double low = true_positive - width * sqrt(true_positive / trials) - delta;
     double high = false_positive + width * sqrt(false_positive / trials) + 2.0 / trials;
     return low > 0.0 ? log(low / high) : -INFINITY;
@@ -186,6 +188,8 @@ static double loss_of(const struct audit_view *view, const struct pair *pair,
     double loss = 0.0;
     for (unsigned i = 0; i < scene->n; i++) {
         double apart = pair->apart[i];
+        /* The residue is known for the device's own person. For the other one it lies the
+         * difference of the kept samples away. */
         double from[2] = {view->along[i] + (person == 0 ? 0.0 : -apart),
                           view->along[i] + (person == 0 ? apart : 0.0)};
         if (i < scene->m) {
@@ -208,6 +212,7 @@ static void one_device(struct pairs *pairs, struct pair *pair, unsigned person)
     unsigned releases = (unsigned)tremolo_audit_releases(scene->audit->plan);
     bool good = audit_enrol(scene->audit, UINT32_MAX, UINT32_MAX);
     for (unsigned k = 0; k < releases && good; k++) {
+        /* A mixed pair differs in another direction in each report. */
         const struct pair *now = pair->kind == MIXED ? &pairs->pair[k % (pairs->count - 2)] : pair;
         good = audit_look(&view, pairs->frame, &now->person[person], k);
         if (good) {
@@ -255,6 +260,7 @@ static void judge_pair(const struct pair *pair, const struct pairs *pairs, struc
             "people apart along %s %u are distinguished with epsilon %.4g or more, claimed %.4g",
             kind, pair->index, bound, claim->epsilon);
     }
+    /* What delta would have to be at the claimed epsilon. */
     double tail = audit_rate(far, 0) -
                   exp(claim->epsilon) * (double)far->above[1] / fmax(1.0, (double)far->trials[1]);
     audit_note(audit, CHECK_DELTA, audit_p_rates(far, AUDIT_EPSILON, claim->epsilon, claim->delta),
@@ -290,6 +296,7 @@ static void judge_kinds(struct audit *audit, const struct pairs pairs[2])
             for (unsigned k = 0; k < pairs[f].count; k++) {
                 const struct pair *pair = &pairs[f].pair[k];
                 if (pair->kind == kind) {
+                    /* Pairs are weighted by their devices, as the rates are. */
                     square += (double)pair->rates[AT_EVEN].trials[0] * pair->mu2;
                     add_rates(&rates, &pair->rates[AT_EVEN]);
                 }
@@ -375,6 +382,7 @@ static void run_pairs(struct audit *audit, const struct audit_scene *scene)
 {
     const struct tremolo_audit_plan *plan = audit->plan;
     const struct tremolo_audit_claim *claim = &plan->claim;
+    /* Fixed before any report is made, so that bounds from the rates hold. */
     double best = best_threshold(claim->mu, claim->delta, 0.5 * (double)plan->pairs);
     struct pairs pairs[2] = {{0}};
     for (unsigned f = 0; f < 2 && audit->status == TREMOLO_OK; f++) {

@@ -144,6 +144,8 @@ static void try_apart(struct audit *audit, const struct audit_frame *frame)
     for (unsigned k = 0; k < APART_TRIES && audit->status == TREMOLO_OK; k++) {
         uint64_t seed = tremolo_random_bits(&audit->random);
         audit->device.seeded = true;
+        /* The same seed for both people: everything that is random is the same, unless it depends
+         * on the sample. */
         bool both = true;
         for (unsigned person = 0; person < 2 && both; person++) {
             double place[AUDIT_COORDINATES_MAX + 1] = {0.0};
@@ -154,6 +156,7 @@ static void try_apart(struct audit *audit, const struct audit_frame *frame)
                    audit_look(&view[person], frame, &sample, 0);
         }
         for (unsigned i = 0; i < scene->n && both; i++) {
+            /* In wire steps, less the difference that the samples themselves make. */
             double off = fabs(view[0].wire[i] - view[1].wire[i] -
                               (view[0].kept[i] - view[1].kept[i]) / scene->step);
             where = off > worst ? i : where;
