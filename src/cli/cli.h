@@ -45,10 +45,6 @@ struct cli_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* The command at a place in the list of all, or of a name; NULL where there is none. */
-const struct cli_command *cli_command_at(size_t place);
-const struct cli_command *cli_command_named(const char *name);
-
 /* Print "tremolo COMMAND: ..." to stderr and return the code, so that a
  * command can end with `return cli_fail(...)`. */
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
@@ -63,10 +59,6 @@ bool cli_parse_long(long *value, const char *text);
 
 /* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */
 bool cli_parse_count(uint64_t *count, const char *text);
-
-/* A count as people read it, "1,234,567"; 0 for what is not finite. Returns `text`. */
-enum { CLI_GROUPED_BYTES = 40 };
-const char *cli_grouped(char text[CLI_GROUPED_BYTES], double value);
 
 /* The exit code that a library status stands for: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
@@ -91,8 +83,8 @@ int cli_check_new(const char *command, const char *path, bool force);
 int cli_check_apart(const char *command, const char *path, const char *const *other, size_t count);
 
 /* The commands, one file each. */
-extern const struct cli_command cli_account, cli_audit, cli_check, cli_completion, cli_demo,
-    cli_fit, cli_fold, cli_plan, cli_predict, cli_report, cli_reproduce, cli_serve, cli_simulate,
-    cli_status, cli_study;
+extern const struct cli_command cli_account, cli_audit, cli_check, cli_demo, cli_fit, cli_fold,
+    cli_plan, cli_predict, cli_report, cli_reproduce, cli_serve, cli_simulate, cli_status,
+    cli_study;
 
 #endif

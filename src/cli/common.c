@@ -183,18 +183,3 @@ void cli_hold_signals(sigset_t *signals, bool hangup)
     (void)pthread_sigmask(SIG_BLOCK, signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
 }
-
-const char *cli_grouped(char text[CLI_GROUPED_BYTES], double value)
-{
-    char digits[32];
-    (void)snprintf(digits, sizeof digits, "%.0f", isfinite(value) ? fmin(value, 1e15) : 0);
-    size_t length = strlen(digits), used = 0;
-    for (size_t i = 0; i < length && used + 2 < CLI_GROUPED_BYTES; i++) {
-        if (i > 0 && (length - i) % 3 == 0) {
-            text[used++] = ',';
-        }
-        text[used++] = digits[i];
-    }
-    text[used] = '\0';
-    return text;
-}

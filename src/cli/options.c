@@ -1,4 +1,5 @@
-/* options.c -- read and check a command line by the command's table.
+/* options.c -- a command's table of options: read and check a command line by it, print it as --help
+ * and as a part of a manual page.
  *
  * First everything that is given is found in the table and kept. Then defaults are
  * stored, then what other options may override, then the rest in its order. What options
@@ -6,12 +7,13 @@
 #include "options.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "tremolo_table.h"
 #include "tremolo_words.h"
 
-enum { RULES_MAX = 96 };
+enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };
 
 /* ---------------------------------------------------------------- lists of words */
 
@@ -66,7 +68,9 @@ uint32_t options_bits(const struct options_given *given, const char *const *name
     return bits;
 }
 
-void options_wanted(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule)
+/* What a value must be: "a number above 0 and at most 5", "exact, zcdp or paper"; "" for texts and
+ * flags. */
+static void wanted_words(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule)
 {
     bool count = rule->type == OPTION_COUNT;
     const char *noun = count ? "a whole number" : "a number";
@@ -200,7 +204,7 @@ static int take(void *options, const struct options_given *given, const struct o
     if (rule->take != NULL) {
         wanted = rule->take((char *)options + rule->offset, text);
     } else if (!store(options, rule, text)) {
-        options_wanted(sentence, rule);
+        wanted_words(sentence, rule);
         wanted = sentence;
     }
     if (wanted == NULL) {
@@ -259,7 +263,7 @@ static int unknown(const struct cli_command *command, const char *word)
                         word, command->name);
     }
     for (size_t i = 0; i < command->rule_count && i < RULES_MAX; i++) {
-        if (command->rules[i].name != NULL && !command->rules[i].hidden) {
+        if (command->rules[i].name != NULL) {
             names[count++] = command->rules[i].name;
         }
     }
@@ -425,6 +429,196 @@ static int check_together(const struct options_given *given)
     return code == CLI_DONE ? check_required(given) : code;
 }
 
+/* What of a rule does not stand in its help: choices or bounds, default, actions. */
+static void facts(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule, bool bounds)
+{
+    char wanted[OPTIONS_SENTENCE_BYTES] = "";
+    if (bounds || rule->type == OPTION_CHOICE) {
+        wanted_words(wanted, rule);
+    }
+    const char *otherwise = rule->otherwise != NULL ? rule->otherwise : "";
+    bool both = wanted[0] != '\0' && otherwise[0] != '\0';
+    (void)snprintf(text, OPTIONS_SENTENCE_BYTES, "%.200s%s%s%.60s", wanted, both ? "; " : "",
+                   otherwise[0] != '\0' ? "default " : "", otherwise);
+}
+
+/* ---------------------------------------------------------------- --help */
+
+/* Print words in lines of at most WIDTH columns, from `column` on, the next ones indented. */
+static void print_wrapped(FILE *out, size_t column, size_t indent, const char *text)
+{
+    bool first = true;
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        if (!first && column + 1 + length > WIDTH) {
+            (void)fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = true;
+        }
+        (void)fprintf(out, "%s%.*s", first ? "" : " ", (int)length, text);
+        column += length + !first;
+        first = false;
+        text += length + (text[length] == ' ');
+    }
+    (void)fputc('\n', out);
+}
+
+static size_t label_width(const struct option_rule *rule)
+{
+    return 4 + strlen(rule->name) + (rule->value != NULL ? 1 + strlen(rule->value) : 0);
+}
+
+static void print_rule(FILE *out, const struct option_rule *rule, const struct cli_action *action,
+                       size_t indent)
+{
+    char more[OPTIONS_SENTENCE_BYTES], text[2048];
+    size_t width = label_width(rule);
+    facts(more, rule, false);
+    const char *of = action == NULL && rule->of != NULL ? rule->of : "";
+    (void)snprintf(text, sizeof text, "%s%s%s%s%s%s%s", rule->help, more[0] != '\0' ? " (" : "",
+                   more, more[0] != '\0' ? ")" : "", of[0] != '\0' ? " [" : "", of,
+                   of[0] != '\0' ? "]" : "");
+    (void)fprintf(out, "  --%s%s%s", rule->name, rule->value != NULL ? " " : "",
+                  rule->value != NULL ? rule->value : "");
+    if (width + 2 > indent) {
+        (void)fprintf(out, "\n%*s", (int)indent, "");
+    } else {
+        (void)fprintf(out, "%*s", (int)(indent - width), "");
+    }
+    print_wrapped(out, indent, indent, text);
+}
+
+static size_t indent_of(const struct cli_command *command)
+{
+    size_t indent = 0;
+    for (size_t i = 0; i < command->rule_count; i++) {
+        const struct option_rule *rule = &command->rules[i];
+        size_t width = rule->name != NULL ? label_width(rule) + 2 : 0;
+        indent = width > indent && width <= INDENT_MAX ? width : indent;
+    }
+    return indent;
+}
+
+static void print_usage(FILE *out, const struct cli_command *command,
+                        const struct cli_action *action)
+{
+    const char *start = "usage: ";
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "%s %s ", command->name,
+                   action != NULL ? action->name : "");
+    for (const char *line = command->usage; *line != '\0';) {
+        int length = (int)strcspn(line, "\n");
+        if (action == NULL || strncmp(line, wanted, strlen(wanted)) == 0 ||
+            strncmp(line, wanted, (size_t)length) == 0) {
+            (void)fprintf(out, "%stremolo %.*s\n", start, length, line);
+            start = "       ";
+        }
+        line += length + (line[length] == '\n');
+    }
+    if (*start == 'u') {
+        (void)fprintf(out, "usage: tremolo %s[OPTIONS]\n", wanted);
+    }
+}
+
+static void print_actions(FILE *out, const struct cli_command *command)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < command->action_count; i++) {
+        size_t length = strlen(command->actions[i].name);
+        width = length > width ? length : width;
+    }
+    for (size_t i = 0; i < command->action_count; i++) {
+        (void)fprintf(out, "  %-*s  ", (int)width, command->actions[i].name);
+        print_wrapped(out, width + 4, width + 4, command->actions[i].summary);
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_help(FILE *out, const struct cli_command *command,
+                       const struct cli_action *action)
+{
+    size_t indent = indent_of(command);
+    print_usage(out, command, action);
+    (void)fputc('\n', out);
+    if (action != NULL) {
+        print_wrapped(out, 0, 0, action->summary);
+        (void)fputc('\n', out);
+    } else {
+        (void)fprintf(out, "%s\n\n", command->about);
+    }
+    if (action == NULL && command->actions != NULL) {
+        print_actions(out, command);
+    }
+    for (size_t i = 0; i < command->rule_count; i++) {
+        const struct option_rule *rule = &command->rules[i];
+        if (rule->name == NULL && options_belongs(rule, action)) {
+            (void)fputs(i > 0 ? "\n" : "", out);
+            print_wrapped(out, 0, 0, rule->help);
+        } else if (options_belongs(rule, action)) {
+            print_rule(out, rule, action, indent);
+        }
+    }
+    (void)fprintf(out, "\n%s%s'man tremolo-%s' says more.\n",
+                  command->closing != NULL ? command->closing : "",
+                  command->closing != NULL ? "\n" : "", command->name);
+}
+
+/* ---------------------------------------------------------------- manual */
+
+/* A sentence for mdoc: dashes stay dashes, each sentence begins a line. */
+static void print_sentences(FILE *out, const char *text)
+{
+    bool start = true;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (at[0] == '.' && at[1] == ' ' && isupper((unsigned char)at[2])) {
+            (void)fputs(".\n", out);
+            at++;
+            start = true;
+            continue;
+        }
+        if (start && (*at == '.' || *at == '\'')) {
+            (void)fputs("\\&", out);
+        }
+        if (*at == '-' || *at == '\\') {
+            (void)fputs(*at == '-' ? "\\-" : "\\e", out);
+        } else {
+            (void)fputc(at == text ? toupper((unsigned char)*at) : *at, out);
+        }
+        start = false;
+    }
+}
+
+void options_print_manual(FILE *out, const struct cli_command *command)
+{
+    bool open = false;
+    for (size_t i = 0; i < command->rule_count; i++) {
+        const struct option_rule *rule = &command->rules[i];
+        char more[OPTIONS_SENTENCE_BYTES];
+        if (rule->name == NULL) {
+            (void)fputs(open ? ".El\n.Pp\n" : "", out);
+            print_sentences(out, rule->help);
+            (void)fputc('\n', out);
+            open = false;
+            continue;
+        }
+        (void)fputs(open ? "" : ".Bl -tag -width Ds\n", out);
+        open = true;
+        (void)fprintf(out, ".It Fl -%s", rule->name);
+        (void)fprintf(out, rule->value != NULL ? " Ar %s\n" : "\n", rule->value);
+        facts(more, rule, true);
+        print_sentences(out, rule->help);
+        (void)fputs(more[0] != '\0' ? "\n(" : "", out);
+        (void)fputs(more, out);
+        (void)fputs(more[0] != '\0' ? ").\n" : ".\n", out);
+        if (rule->of != NULL) {
+            (void)fprintf(out, "Of\n.Cm %s .\n", rule->of);
+        }
+    }
+    (void)fputs(open ? ".El\n" : "", out);
+}
+
+/* ---------------------------------------------------------------- the whole */
+
 bool options_parse(struct options_given *given, void *options, int *exit_code,
                    const struct cli_command *command, int argc, char **argv)
 {
@@ -432,7 +626,7 @@ bool options_parse(struct options_given *given, void *options, int *exit_code,
     *given = (struct options_given){.command = command};
     *exit_code = read_words(given, &help, argc, argv);
     if (*exit_code == CLI_DONE && help) {
-        options_print_help(stdout, command, given->action);
+        print_help(stdout, command, given->action);
         return false;
     }
     if (*exit_code == CLI_DONE) {

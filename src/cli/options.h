@@ -2,8 +2,8 @@
  *
  * A command lists each option once: its name, what it takes, its bounds, its default,
  * its help, what it goes with and where its value goes. options_parse() reads and checks
- * a command line by that list, options_help.c prints the list as --help and as a part of
- * a manual page, completion.c answers shells from it.
+ * a command line by that list and prints it as --help, options_print_manual() as a part of a manual
+ * page, and main.c answers shells from it.
  *
  *     struct fit_options { double level; bool json; };
  *     static const struct option_rule rules[] = {
@@ -50,7 +50,6 @@ struct option_rule {
     const char *needs;     /* an option that must be given beside it */
     const char *excludes;  /* one that must not be */
     bool required;         /* of the actions it belongs to */
-    bool hidden;           /* still understood, no longer shown */
     bool first;            /* taken before all others, which override what it fixes */
     /* Take a text to its place: NULL when it is good, else what it must be ("one
      * character"), or "" when that has been said already: the command ends with 2. */
@@ -122,12 +121,7 @@ const char *options_take_address(void *address, const char *text);
 /* Does the option belong to the action? All do where there are none. */
 bool options_belongs(const struct option_rule *rule, const struct cli_action *action);
 
-/* "a number above 0 and at most 5", "exact, zcdp or paper"; "" for texts and flags. */
-void options_wanted(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule);
-
-/* --help of a command, or of one of its actions; the list of a manual page (mdoc). */
-void options_print_help(FILE *out, const struct cli_command *command,
-                        const struct cli_action *action);
+/* The list of options as a manual page has it (mdoc). */
 void options_print_manual(FILE *out, const struct cli_command *command);
 
 #endif
