@@ -278,7 +278,7 @@ struct audit_ids {
     size_t capacity;
     uint32_t nibble[AUDIT_ID_BITS / 4][16];
     uint64_t changed[AUDIT_ID_BITS]; /* from one report to the next */
-    double told[AUDIT_TELLS][AUDIT_ID_BITS];
+    double revealed[AUDIT_TELLS][AUDIT_ID_BITS];
     double square[AUDIT_TELLS];
 };
 

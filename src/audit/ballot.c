@@ -231,7 +231,7 @@ struct pair {
     const char *kind;
     unsigned index;
     struct person person[2];
-    struct audit_rates told; /* by an answer that is early for person 0 alone */
+    struct audit_rates rates; /* by an answer that is early for person 0 alone */
 };
 
 /* A raw value in half ranges from the middle of its range, at most `most` in size. */
@@ -513,8 +513,8 @@ static bool count_report(struct ballots *ballots, struct pair *pair, unsigned nu
     double place_score = clear ? sqrt(12.0) * (within - 0.5) : 0.0;
     /* The test says "person 0" where the answer is among the first for person 0 alone. Every
      * ballot counts here, clear or not: a wrong rank would only blur the test. */
-    pair->told.above[number] += ranks[0] < first && ranks[1] >= first;
-    pair->told.trials[number]++;
+    pair->rates.above[number] += ranks[0] < first && ranks[1] >= first;
+    pair->rates.trials[number]++;
     person->place += place_score;
     person->reports += clear;
     person->early += clear && early;
@@ -646,9 +646,9 @@ static void judge_pairs(const struct ballots *ballots, const struct centre *cent
     const struct tremolo_audit_plan *plan = audit->plan;
     for (unsigned k = 0; k < ballots->count; k++) {
         const struct pair *pair = &ballots->pair[k];
-        double bound = audit_bound(&pair->told, AUDIT_EPSILON, 0.0, 1.0 - 0.99);
+        double bound = audit_bound(&pair->rates, AUDIT_EPSILON, 0.0, 1.0 - 0.99);
         audit_note(audit, CHECK_EPSILON,
-                   audit_p_rates(&pair->told, AUDIT_EPSILON, plan->claim.epsilon, 0.0), bound,
+                   audit_p_rates(&pair->rates, AUDIT_EPSILON, plan->claim.epsilon, 0.0), bound,
                    plan->claim.epsilon,
                    "two people (%s %u) are distinguished with epsilon %.4g or more, claimed %.4g",
                    pair->kind, pair->index, bound, plan->claim.epsilon);
@@ -756,10 +756,10 @@ static void judge(const struct ballots *ballots)
     judge_pairs(ballots, wrong && are_alike(ballots, &seen) ? &seen : &by_law);
     judge_lags(ballots, wrong ? &seen : &by_law);
     audit_ids_judge(&ballots->ids, audit, tells);
-    const struct audit_rates *told = &ballots->pair[0].told;
-    result->epsilon_lower = audit_bound(told, AUDIT_EPSILON, 0.0, 1.0 - audit->plan->confidence);
-    result->true_positive = audit_rate(told, 0);
-    result->false_positive = audit_rate(told, 1);
+    const struct audit_rates *rates = &ballots->pair[0].rates;
+    result->epsilon_lower = audit_bound(rates, AUDIT_EPSILON, 0.0, 1.0 - audit->plan->confidence);
+    result->true_positive = audit_rate(rates, 0);
+    result->false_positive = audit_rate(rates, 1);
 }
 
 /* Run 2 * pairs / 4 devices with ballots. Every second pair of devices is a corner and the

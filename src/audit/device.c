@@ -465,7 +465,7 @@ bool audit_ids_add(struct audit_ids *ids, struct audit *audit, const uint8_t *id
         unsigned set = bit_of(id, bit);
         ids->changed[bit] += ids->count > 0 && bit_of(ids->seen[ids->count - 1], bit) != set;
         for (unsigned k = 0; k < AUDIT_TELLS; k++) {
-            ids->told[k][bit] += set ? tells[k] : -tells[k];
+            ids->revealed[k][bit] += set ? tells[k] : -tells[k];
         }
     }
     for (unsigned k = 0; k < AUDIT_TELLS; k++) {
@@ -505,8 +505,8 @@ void audit_ids_judge(const struct audit_ids *ids, struct audit *audit,
         for (unsigned k = 0; k < AUDIT_TELLS && tells[k].name != NULL; k++) {
             /* A set bit adds the number, a clear one subtracts it: under the claim a sum of
              * symmetric terms. */
-            double r = ids->told[k][bit] / sqrt(fmax(ids->square[k] * n, 1e-300));
-            double z = ids->told[k][bit] / sqrt(fmax(ids->square[k], 1e-300));
+            double r = ids->revealed[k][bit] / sqrt(fmax(ids->square[k] * n, 1e-300));
+            double z = ids->revealed[k][bit] / sqrt(fmax(ids->square[k], 1e-300));
             audit_note(audit, tells[k].check, audit_p_even(z), r, 0.0,
                        "bit %u of the ids tells %s: correlation %.3f", bit, tells[k].name, r);
         }

@@ -294,16 +294,16 @@ static void check_secret(struct audit_life *life)
     uint8_t before[TREMOLO_SECRET_BYTES];
     unsigned made = 0;
     bool renewed = true;
-    bool told = false;
+    bool shown = false;
     (void)enrol_for(life, room(life));
     memcpy(before, audit_secret_of(slot), sizeof before);
     for (; made < RELEASES && ask(life, made) == TREMOLO_OK; made++) {
         renewed = renewed && memcmp(before, audit_secret_of(slot), sizeof before) != 0;
-        told = told || tells(life, before) || tells(life, audit_secret_of(slot));
+        shown = shown || tells(life, before) || tells(life, audit_secret_of(slot));
         memcpy(before, audit_secret_of(slot), sizeof before);
     }
     audit_expect(audit, CHECK_HEDGED, renewed, "a report leaves the ledger's secret as it was");
-    audit_expect(audit, CHECK_HEDGED, !told, "a report holds a part of the ledger's secret");
+    audit_expect(audit, CHECK_HEDGED, !shown, "a report holds a part of the ledger's secret");
 }
 
 /* All that concerns entropy, in order. */

@@ -344,7 +344,7 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
     return status;
 }
 
-/* The mean squared error of the unbiased attack, which divides a report by 1 - alpha, beside its
+/* The mean squared error of the unbiased attack, which divides a report by 1 - alpha, with its
  * bounds. Every report counts for itself. */
 static enum tremolo_status show_attack(struct tremolo_audit_result *result,
                                        const struct pairs pairs[2])
