@@ -49,7 +49,7 @@ def run_make() -> Path:
 
 
 class BuildBinding(build_ext):
-    """The binding links the library that lies beside it."""
+    """The binding links the library in its own folder."""
 
     def run(self) -> None:
         if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
@@ -66,7 +66,7 @@ class BuildBinding(build_ext):
         for extension in self.extensions:
             extension.include_dirs += [str(path) for path in sorted(PROJECT.glob("src/*/include"))]
             extension.include_dirs.append(str(PROJECT / "src" / "include"))
-            # A struct that grew is compiled anew, whatever an earlier build left behind.
+            # A struct that grew is compiled again, whatever an earlier build left.
             extension.depends += [str(path) for path in PROJECT.glob("src/**/include/*.h")]
             extension.depends += [str(path) for path in (HERE / "binding").iterdir()]
             extension.extra_link_args += [str(package / LIBRARY), "-Wl,-rpath,$ORIGIN"]

@@ -1,5 +1,5 @@
 # examples/gateway.py, with the Python package, against a real server: every sensor counts once, a bad
-# reading hurts nobody else, and what could not be sent leaves with the same bytes later.
+# reading hurts no other device, and what could not be sent leaves with the same bytes later.
 . tests/common/tap.sh
 . tests/common/server.sh
 python=$1 # one that has the package
@@ -30,7 +30,7 @@ not json
 READINGS
 gateway --enrol <"$work/bad" >"$work/out" 2>"$work/err"
 expect "a bad reading is said, the others report" "$? $(sed 's/, .*//' "$work/out") $(grep -c '^line [12]:\|^attic:' "$work/err")" "1 garage: accepted 3"
-expect "nothing is written beside the folder" "$(ls "$work/state" | tr '\n' ' ' | sed 's/attic //')" "cellar garage kitchen "
+expect "nothing is written outside the folder" "$(ls "$work/state" | tr '\n' ' ' | sed 's/attic //')" "cellar garage kitchen "
 
 port=${url##*:}
 stop_server

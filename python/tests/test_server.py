@@ -32,7 +32,7 @@ def test_reports_arrive_once(server, address, study, people, tmp_path):
             assert not receipt.repeated and receipt.epsilon_left == pytest.approx(6, abs=0.01)
             ids.add(receipt.report_id)
     with Device(address, tmp_path / "0") as device:  # the key is pinned, the ledger is there
-        again = device.report(_sample(people, 3))  # another sample: the same bytes all the same
+        again = device.report(_sample(people, 3))  # another sample: still the same bytes
     assert again.repeated and again.report_id in ids and len(ids) == 5
     result = server.fit(study)
     assert result.nobs == 5 and result.guarantee.neighbours == "any"

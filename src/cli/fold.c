@@ -69,7 +69,7 @@ static int run(int argc, char **argv)
 
 const struct cli_command cli_fold = {
     .name = "fold",
-    .summary = "fold a clustered store's reports, beside other workers",
+    .summary = "fold a clustered store's reports, as one of many workers",
     .usage = "fold --store nats://HOST:PORT[,HOST:PORT...] [OPTIONS]",
     .about = "Any number of these share the shards of all studies in the store; each shard has\n"
              "one owner at a time, and one that dies is replaced within seconds.",

@@ -47,7 +47,7 @@ def room(size: int) -> Any:
 
 
 def check(status: int, why: str = "", where: str = "") -> None:
-    """Raise what a status other than OK stands for, with `why`, or its own sentence."""
+    """Raise the exception of a status other than OK, with `why`, or its own sentence."""
     if status == lib.TREMOLO_OK:
         return
     if status == lib.TREMOLO_NO_MEMORY:
@@ -95,7 +95,7 @@ def _bar(what: str, wanted: Optional[bool]) -> Any:
         if wanted:
             raise ImportError("a progress bar needs tqdm: pip install tqdm") from None
         return _Silent()
-    # disable=None: nothing is drawn where nobody watches a terminal.
+    # disable=None: nothing is drawn without a terminal.
     return tqdm(desc=what, total=0, leave=False, delay=0.5, disable=None if wanted is None else False)
 
 
@@ -103,7 +103,7 @@ def run(call: Callable[[Any], Any], what: str, progress: Optional[bool] = None) 
     """Do long work in a thread of its own; the GIL is free, and Ctrl-C stops it.
 
     `call` gets the library's progress; what it returns, or raises, is passed on. When this thread
-    is interrupted the work is told to stop and waited for. Everything that the work reads belongs
+    is interrupted the work is asked to stop and waited for. Everything that the work reads belongs
     to `call` and is freed there, so that not even a second Ctrl-C leaves it without its memory.
     """
     work = ffi.gc(lib.work_new(), lib.work_free)

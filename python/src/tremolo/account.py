@@ -70,7 +70,7 @@ def epsilon(
     """The smallest epsilon that releases of one device cost together.
 
     Either `sigma`, the noise of Gaussian releases with this l2 `sensitivity`, at `delta` (1e-5
-    unless given); or `ballot`, the epsilon of each of so many ballots, whose delta is 0 unless given.
+    unless given); or `ballot`, the epsilon of each of so many ballots, at delta 0 unless given.
     """
     _one_of(sigma, ballot)
     mixture = ffi.new("struct tremolo_mixture_cost *")

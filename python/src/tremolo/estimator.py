@@ -43,13 +43,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     epsilon : float, default=1.0
         What a device's report costs.
     delta : float, optional
-        Asks for noisy samples at this delta instead of ballots, whose delta is 0.
+        Asks for noisy samples at this delta instead of ballots, which have delta 0.
     bounds : sequence of pairs, mapping, or "from data"
         Public ranges (low, high), between which about nine of ten people lie: one for every
         feature, in their order, and the response's last; or by name, the response's under
         "response". Devices cut responses at the ends of theirs, which draws coefficients to zero
         by about the share that is cut; a wider range costs devices. Needed: ranges that are read
-        off the data are not private. Who wants them all the same says bounds="from data";
+        off the data are not private. To take them from there anyway, say bounds="from data";
         `bounds_from_data_` and every result say so then.
     neighbours : "any" or "distance=R", default="any"
         Between whom the guarantee holds. A distance needs noisy samples.

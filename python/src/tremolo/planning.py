@@ -36,7 +36,7 @@ class Plan:
 
     @property
     def told(self) -> bool:
-        """Will coefficients of the guessed size be told from zero?"""
+        """True if coefficients of the guessed size will be significant."""
         return bool(self.document["verdict"]["told_from_zero"])
 
     @property

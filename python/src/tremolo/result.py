@@ -38,7 +38,7 @@ def _cell(value: float, form: str = ".4g") -> str:
 
 
 class Result:
-    """An estimate, whoever made it: coefficients to conclude from, and a prediction.
+    """An estimate from any source: coefficients to conclude from, and a prediction.
 
     Coefficients, standard errors and intervals are unbiased and for conclusions; what noise
     hides is NaN, and `not_identified` says so. `prediction` has other coefficients, shrunken,

@@ -56,7 +56,7 @@ def _parse(document: str) -> Any:
 
 
 def _entry(name: str, given: Any) -> Dict[str, Any]:
-    """A feature as a file has it, from (low, high), a list of levels, "yes-no" or a mapping."""
+    """A feature as in a study file, from (low, high), a list of levels, "yes-no" or a mapping."""
     if isinstance(given, Mapping):
         return {"name": name, **given}
     if given == "yes-no":

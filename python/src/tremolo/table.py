@@ -24,7 +24,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _words_of(values: Iterable[Any]) -> Tuple[Any, List[str]]:
-    """Codes and the words they stand for, in the order in which they come."""
+    """Codes and their words, in the order in which they come."""
     place: Dict[str, int] = {}
     codes = [
         -1 if _is_missing(value) else place.setdefault(str(value), len(place)) for value in values
