@@ -18,6 +18,7 @@ bool background_start(struct background *thread, void *(*run)(void *), void *arg
     return started;
 }
 
+/* Once all have ended it may be called again. */
 void background_stop(struct background *thread)
 {
     background_lock(thread);

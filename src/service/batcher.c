@@ -25,40 +25,28 @@ enum {
 
 /* ---------------------------------------------------------------- health */
 
-void batcher_note_failure(struct batcher *batcher, enum tremolo_status status, const char *words,
-                          bool for_good)
+void batcher_note(struct batcher *batcher, enum tremolo_status status, const char *words,
+                  bool until_restart)
 {
-    enum tremolo_status now = for_good ? TREMOLO_NOT_SYNCED : status;
+    enum tremolo_status now = until_restart ? TREMOLO_NOT_SYNCED : status;
     struct log *log = NULL;
-    (void)atomic_fetch_add(&batcher->failures, 1);
+    (void)atomic_fetch_add(&batcher->failures, status != TREMOLO_OK);
     background_lock(&batcher->thread);
-    if (!batcher->for_good) {
-        batcher->for_good = for_good;
+    if (!batcher->until_restart) {
+        batcher->until_restart = until_restart;
         log = batcher->health != now ? batcher->log : NULL;
         batcher->health = now;
-        (void)snprintf(batcher->words, sizeof batcher->words, "%s: %s",
-                       tremolo_status_sentence(status), words);
+        (void)snprintf(batcher->words, sizeof batcher->words, "%s%s%s",
+                       now != TREMOLO_OK ? tremolo_status_sentence(status) : "",
+                       now != TREMOLO_OK ? ": " : "", words);
     }
     background_unlock(&batcher->thread);
-    if (log != NULL) {
-        log_event(log, "error", "store", "{s:s, s:s}", "state",
-                  for_good ? "nothing is taken until a restart" : "nothing is taken for now",
-                  "reason", words);
-    }
-}
-
-void batcher_note_success(struct batcher *batcher)
-{
-    struct log *log = NULL;
-    background_lock(&batcher->thread);
-    if (!batcher->for_good) {
-        log = batcher->health != TREMOLO_OK ? batcher->log : NULL;
-        batcher->health = TREMOLO_OK;
-        batcher->words[0] = '\0';
-    }
-    background_unlock(&batcher->thread);
-    if (log != NULL) {
+    if (log != NULL && now == TREMOLO_OK) {
         log_event(log, "info", "store", "{s:s}", "state", "reports are taken again");
+    } else if (log != NULL) {
+        log_event(log, "error", "store", "{s:s, s:s}", "state",
+                  until_restart ? "nothing is taken until a restart" : "nothing is taken for now",
+                  "reason", words);
     }
 }
 

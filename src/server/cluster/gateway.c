@@ -396,10 +396,10 @@ static void gateway_batch(void *owner, struct batch_job *queued)
         publish_jobs(jobs, gateway->bus, &gateway->again, (int64_t)time(NULL));
     batcher_note_sync(batcher, clock_us() - start);
     if (status == TREMOLO_OK && was_published(jobs)) {
-        batcher_note_success(batcher);
+        batcher_note(batcher, TREMOLO_OK, "", false);
     } else if (status != TREMOLO_OK) {
         gateway->failed_ms = clock_ms();
-        batcher_note_failure(batcher, status, gateway->bus->explain(gateway->bus), false);
+        batcher_note(batcher, status, gateway->bus->explain(gateway->bus), false);
     }
     writer_finish_batch(gateway->writer, queued);
 }
@@ -429,7 +429,7 @@ static void gateway_idle(void *owner)
     }
     if (gateway->bus->get(gateway->bus, "keys", &value) == TREMOLO_OK) {
         free(value.bytes);
-        batcher_note_success(batcher);
+        batcher_note(batcher, TREMOLO_OK, "", false);
     } else {
         gateway->failed_ms = clock_ms(); /* the writer has other things to do as well */
     }
@@ -574,7 +574,7 @@ enum tremolo_status writer_start_gateway(struct writer **writer,
     }
     if (status != TREMOLO_OK) {
         gateway_end(gateway);
-        writer_free(made);
+        writer_stop(made);
         return status;
     }
     *writer = made;

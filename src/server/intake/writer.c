@@ -38,12 +38,6 @@ struct served_study *writer_find(struct writer *writer, bool *unsure,
     return found;
 }
 
-bool writer_submit(struct writer *writer, struct job *job)
-{
-    job->queued.alone = job->kind != JOB_REPORTS;
-    return batcher_submit(&writer->batcher, &job->queued);
-}
-
 struct writer *writer_new(const struct batcher_backend *backend, void *owner,
                           const uint8_t *signing_key, const uint8_t *secret)
 {
@@ -58,17 +52,11 @@ struct writer *writer_new(const struct batcher_backend *backend, void *owner,
     return made;
 }
 
-void writer_free(struct writer *writer)
-{
-    batcher_free(&writer->batcher);
-    studies_free(&writer->studies);
-    free(writer);
-}
-
 void writer_stop(struct writer *writer)
 {
     if (writer != NULL) {
-        background_stop(&writer->batcher.thread);
-        writer_free(writer);
+        batcher_free(&writer->batcher);
+        studies_free(&writer->studies);
+        free(writer);
     }
 }

@@ -94,7 +94,7 @@ writer_start_gateway(struct writer **writer, const struct tremolo_store_options 
                      const uint8_t *signing_key, const uint8_t *secret,
                      char words[TREMOLO_WORDS_BYTES]);
 
-/* Decide all that waits, checkpoint, close the store. NULL is fine. */
+/* Decide all that waits, checkpoint, close the store, free the writer. NULL is fine. */
 void writer_stop(struct writer *writer);
 
 /* The study with this id. NULL: there is none; *unsure says that one may have been made elsewhere. */
@@ -102,7 +102,11 @@ struct served_study *writer_find(struct writer *writer, bool *unsure,
                                  const uint8_t id[TREMOLO_STUDY_ID_BYTES]);
 
 /* As batcher_submit(). */
-bool writer_submit(struct writer *writer, struct job *job);
+static inline bool writer_submit(struct writer *writer, struct job *job)
+{
+    job->queued.alone = job->kind != JOB_REPORTS;
+    return batcher_submit(&writer->batcher, &job->queued);
+}
 
 /* Count what became of reports, for the server and for their study. Any thread. */
 void writer_count(struct writer *writer, struct served_study *served,
@@ -113,7 +117,6 @@ void writer_count(struct writer *writer, struct served_study *served,
 /* A writer without studies; NULL without memory. */
 struct writer *writer_new(const struct batcher_backend *backend, void *owner,
                           const uint8_t *signing_key, const uint8_t *secret);
-void writer_free(struct writer *writer);
 
 /* Count the outcomes of a batch of reports and call done() of each job. */
 void writer_finish_batch(struct writer *writer, struct batch_job *jobs);

@@ -2,7 +2,7 @@
  *
  * Pure functions of the bytes and the study: any thread may run them. What
  * depends on the log (repeats, rounds, a device's samples) is decided by the
- * writer alone (decide.c). */
+ * holder of the write_lock alone (embedded.c). */
 #ifndef SERVER_CHECK_REPORT_H
 #define SERVER_CHECK_REPORT_H
 

@@ -243,31 +243,4 @@ bool served_is_done(const struct served_study *served);
  * several rounds under a name, so that the jackknife leaves whole devices out. */
 unsigned served_bucket(const struct served_study *served, const struct arrival *arrival);
 
-/* What the embedded log decides about one report, and its part of a batch (decide.c).
- *
- * decide() collects accepted reports in the study's segment, decide_append stages that in the
- * store; after the sync decide_commit folds them, and after a failure decide_drop forgets them.
- * The caller holds the writer's write_lock from the first decide() of a batch to its commit
- * or drop; no study has anything collected when that is released. */
-
-/* `count` reports of the study are decided next; nothing is folded meanwhile. */
-void decide_expect(struct served_study *served, size_t count);
-
-/* Decide `arrival` (outcome PENDING on entry) and, if it is new, stage it. */
-enum server_outcome decide(struct served_study *served, const struct arrival *arrival,
-                           const int16_t *row, struct store *store, int64_t now);
-
-/* Stage the collected segment in the store, with room in the indexes made, so
- * that nothing can fail once the sync has succeeded. */
-TREMOLO_MUST_USE enum tremolo_status decide_append(struct served_study *served, struct store *store,
-                                                   int64_t now);
-
-/* After the sync: ids are known, rows are folded. `expanded` is room for ballots, whose entries
- * are made before the study's lock is taken. */
-TREMOLO_MUST_USE enum tremolo_status decide_commit(struct served_study *served,
-                                                   int8_t expanded[ROWS_EXPANDED_BYTES]);
-
-/* After a failure: as if they had never come. */
-void decide_drop(struct served_study *served);
-
 #endif

@@ -48,15 +48,13 @@ enum store_past {
     STORE_BEHIND,  /* the caller said that it lacks what was acknowledged */
 };
 
-/* put takes only the kinds of states that are known, and a store with another is refused. */
-bool store_kind_is_known(const char *kind);
-
 struct store {
     enum store_past past;
     /* Stage a segment. Positions grow from 1 without a gap; a discarded one may be used again. */
     enum tremolo_status (*append)(struct store *store, const uint8_t study[STORE_STUDY_BYTES],
                                   const uint8_t *bytes, size_t length, uint64_t *position);
-    /* Stage a state, replacing the value under that key. */
+    /* Stage a state, replacing the value under that key. Only known kinds are taken, and a store with
+     * another is refused. */
     enum tremolo_status (*put)(struct store *store, const char *kind, const uint8_t *key,
                                size_t key_length, const uint8_t *value, size_t length);
     /* STORE_FULL and STORE_FAILED leave nothing of what was staged. NOT_SYNCED means that the disk did not

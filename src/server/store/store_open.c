@@ -1,5 +1,4 @@
-/* store_open.c -- opening the embedded store: what must hold of it then, and how many of its commits were
- * acknowledged.
+/* store_open.c -- opening the embedded store: what must hold of it then.
  *
  * A server and a reader make the same checks, in this order: the lock, so that no other process writes;
  * the format and the schema, to the letter; for a server the pages; every state with its check
@@ -18,16 +17,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "encoder.h"
-#include "keys.h"
 
 enum { URI_BYTES_MAX = 3 * STORE_PATH_BYTES + 32 };
 
@@ -49,120 +43,6 @@ static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_onl
 static const char make_tables[] =
     "CREATE " SEGMENT_TABLE "; CREATE " STATE_TABLE "; PRAGMA user_version = 2;";
 
-/* ---------------------------------------------------------------- the tip */
-
-enum { TIP_BYTES = 48, TIP_CHECK_BYTES = 16, TIP_MAGIC_BYTES = 8 };
-
-static const char tip_magic[] = "TREMTIP2";
-
-static void check_of(uint8_t check[TIP_CHECK_BYTES], const uint8_t *bytes, size_t length)
-{
-    (void)crypto_generichash(check, TIP_CHECK_BYTES, bytes, length, NULL, 0);
-}
-
-static bool find_place(struct tip_place *place, int file)
-{
-    struct stat about;
-    if (fstat(file, &about) != 0) {
-        return false;
-    }
-    *place = (struct tip_place){.inode = (uint64_t)about.st_ino};
-#ifdef STATX_BTIME
-    struct statx more;
-    if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 &&
-        (more.stx_mask & STATX_BTIME) != 0) {
-        place->born_ns = (uint64_t)more.stx_btime.tv_sec * 1000000000u + more.stx_btime.tv_nsec;
-    }
-#endif
-    return true;
-}
-
-/* The time counts where both file systems tell it. */
-static bool is_same_place(const struct tip_place *written, const struct tip_place *now)
-{
-    bool timed = written->born_ns != 0 && now->born_ns != 0;
-    return written->inode == now->inode && (!timed || written->born_ns == now->born_ns);
-}
-
-static bool is_whole(const uint8_t *bytes, ssize_t got)
-{
-    uint8_t check[TIP_CHECK_BYTES];
-    check_of(check, bytes, TIP_BYTES - TIP_CHECK_BYTES);
-    return got == TIP_BYTES && memcmp(bytes, tip_magic, TIP_MAGIC_BYTES) == 0 &&
-           memcmp(bytes + TIP_BYTES - TIP_CHECK_BYTES, check, sizeof check) == 0;
-}
-
-/* A new tip gets its name when it is whole and durable, so one that is not whole is damaged. */
-static void tip_read(struct store_tip *tip, const char *path)
-{
-    uint8_t bytes[TIP_BYTES + 1] = {0};
-    *tip = (struct store_tip){.file = -1};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        tip->damaged = errno != ENOENT && errno != EACCES;
-        return;
-    }
-    ssize_t got = read(file, bytes, sizeof bytes);
-    tip->damaged = !find_place(&tip->place, file) || !is_whole(bytes, got);
-    (void)close(file);
-    if (!tip->damaged) {
-        struct tip_place written = {.inode = bytes_get_u64(bytes + 16),
-                                    .born_ns = bytes_get_u64(bytes + 24)};
-        tip->commits = bytes_get_u64(bytes + 8);
-        tip->here = is_same_place(&written, &tip->place);
-    }
-}
-
-static bool write_bytes(const struct store_tip *tip, uint64_t commits)
-{
-    uint8_t bytes[TIP_BYTES];
-    memcpy(bytes, tip_magic, TIP_MAGIC_BYTES);
-    bytes_put_u64(bytes + 8, commits);
-    bytes_put_u64(bytes + 16, tip->place.inode);
-    bytes_put_u64(bytes + 24, tip->place.born_ns);
-    check_of(bytes + TIP_BYTES - TIP_CHECK_BYTES, bytes, TIP_BYTES - TIP_CHECK_BYTES);
-    return pwrite(tip->file, bytes, sizeof bytes, 0) == TIP_BYTES;
-}
-
-/* Whole and durable under another name first, so that a process that ends in between leaves no damaged tip.
- * The name must outlive a power failure, or the directory would look like a copy. */
-static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
-{
-    char made[PATH_MAX];
-    int length = snprintf(made, sizeof made, "%s-new", path);
-    if (length < 0 || (size_t)length >= sizeof made) {
-        return false;
-    }
-    tip->file = open(made, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
-                fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
-    if (!good) { /* or the next write would go to a file without a name */
-        store_tip_close(tip);
-    }
-    return good;
-}
-
-bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits)
-{
-    if (tip->file >= 0) {
-        (void)write_bytes(tip, commits);
-        return true;
-    }
-    if (!tip->here) {
-        return make_tip(tip, path, commits);
-    }
-    tip->file = open(path, O_RDWR | O_CLOEXEC);
-    return tip->file >= 0 && write_bytes(tip, commits);
-}
-
-void store_tip_close(struct store_tip *tip)
-{
-    if (tip->file >= 0) {
-        (void)close(tip->file);
-    }
-    tip->file = -1;
-}
-
 /* ---------------------------------------------------------------- what must hold */
 
 /* A single number of a query; -1 when there is none. */
@@ -178,19 +58,14 @@ static sqlite3_int64 ask(struct sqlite_store *store, const char *text)
     return answer;
 }
 
-static enum tremolo_status damaged(struct sqlite_store *store, const char *what)
-{
-    return sqlite_say(store, TREMOLO_MALFORMED, "%s is damaged: %s", store->file[DATABASE].path,
-                      what);
-}
-
 /* Another name or type in the schema would change what rows mean. */
 static enum tremolo_status check_schema(struct sqlite_store *store)
 {
     static const char text[] =
         "SELECT count(*) = 2 AND coalesce(sum(type = 'table' AND name = tbl_name AND sql IN ("
         "'CREATE " SEGMENT_TABLE "', 'CREATE " STATE_TABLE "')), 0) = 2 FROM sqlite_schema";
-    return ask(store, text) == 1 ? TREMOLO_OK : damaged(store, "its schema is not a server's");
+    return ask(store, text) == 1 ? TREMOLO_OK
+                                 : sqlite_damaged(store, "its schema is not a server's");
 }
 
 /* A database without tables, as SQLite makes it. */
@@ -230,98 +105,15 @@ static enum tremolo_status check_pages(struct sqlite_store *store)
         (void)snprintf(first, sizeof first, "%s", said);
     }
     (void)sqlite3_finalize(query);
-    return strcmp(first, "ok") == 0 ? TREMOLO_OK : damaged(store, first);
+    return strcmp(first, "ok") == 0 ? TREMOLO_OK : sqlite_damaged(store, first);
 }
 
-static enum tremolo_status bad_state(struct sqlite_store *store, sqlite3_stmt *row,
-                                     const char *what)
+static enum tremolo_status check_last(struct sqlite_store *store)
 {
-    char key[2 * 20 + 1] = "";
-    const char *kind = (const char *)sqlite3_column_text(row, 0);
-    const uint8_t *bytes = sqlite3_column_blob(row, 1);
-    for (int i = 0; bytes != NULL && i < sqlite3_column_bytes(row, 1) && i < 20; i++) {
-        (void)snprintf(key + 2 * i, 3, "%02x", bytes[i]);
-    }
-    return sqlite_say(store, TREMOLO_MALFORMED, "%s is damaged: the state %.24s %s %s",
-                      store->file[DATABASE].path, kind != NULL ? kind : "?", key, what);
-}
-
-/* Kind, key and value of a row, and the check value they should have. SQLite says NULL for what is not
- * there and for what it has no memory for. */
-static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
-                                        struct sqlite_store *store, sqlite3_stmt *row)
-{
-    const char *kind = (const char *)sqlite3_column_text(row, 0);
-    const uint8_t *key = sqlite3_column_blob(row, 1);
-    const uint8_t *value = sqlite3_column_blob(row, 2);
-    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
-        return TREMOLO_NO_MEMORY;
-    }
-    if (kind == NULL || key == NULL || value == NULL || !store_kind_is_known(kind)) {
-        return bad_state(store, row, "is of no known kind");
-    }
-    store_check_state(check, kind, key, (size_t)sqlite3_column_bytes(row, 1), value,
-                      (size_t)sqlite3_column_bytes(row, 2));
-    return TREMOLO_OK;
-}
-
-static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *row,
-                                      struct store_tally *seen, bool *has_manifest)
-{
-    uint8_t check[STORE_CHECK_BYTES];
-    enum tremolo_status status = check_of_row(check, store, row);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    const uint8_t *stored = sqlite3_column_blob(row, 3);
-    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
-        return TREMOLO_NO_MEMORY;
-    }
-    if (stored == NULL || sqlite3_column_bytes(row, 3) != STORE_CHECK_BYTES ||
-        memcmp(check, stored, sizeof check) != 0) {
-        return bad_state(store, row, "does not have its check value");
-    }
-    if (strcmp((const char *)sqlite3_column_text(row, 0), "manifest") != 0) {
-        tally_add(seen, check);
-    } else if (sqlite3_column_bytes(row, 2) == MANIFEST_BYTES && !*has_manifest) {
-        manifest_decode(&store->manifest, sqlite3_column_blob(row, 2));
-        *has_manifest = true;
-    } else {
-        return bad_state(store, row, "has another length, or there are two");
-    }
-    return TREMOLO_OK;
-}
-
-static enum tremolo_status check_states(struct sqlite_store *store)
-{
-    sqlite3_stmt *row = NULL;
-    struct store_tally seen = {0};
-    bool has_manifest = false;
-    int code = sqlite3_prepare_v2(
-        store->database, "SELECT kind, key, value, check_value FROM state", -1, &row, NULL);
-    enum tremolo_status status = sqlite_judge(store, code);
-    while (status == TREMOLO_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        status = take_state(store, row, &seen, &has_manifest);
-    }
-    status = status == TREMOLO_OK ? sqlite_judge(store, code) : status;
-    (void)sqlite3_finalize(row);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    store->committed = store->manifest;
-    if (!has_manifest) {
-        return damaged(store, "it has no manifest");
-    }
-    if (!tally_equal(&seen, &store->manifest.states)) {
-        return sqlite_say(store, TREMOLO_MALFORMED,
-                          "%s is damaged: it has %llu states, not the %llu of its manifest",
-                          store->file[DATABASE].path, (unsigned long long)seen.rows,
-                          (unsigned long long)store->manifest.states.rows);
-    }
     sqlite3_int64 last = ask(store, "SELECT coalesce(max(position), 0) FROM segment");
     return last == (sqlite3_int64)store->manifest.segments.rows
                ? TREMOLO_OK
-               : damaged(store, "its log does not end where its manifest says");
+               : sqlite_damaged(store, "its log does not end where its manifest says");
 }
 
 static enum tremolo_status check_tip(struct sqlite_store *store)
@@ -426,11 +218,16 @@ static enum tremolo_status open_with(struct sqlite_store *store, const char *nam
     return TREMOLO_OK;
 }
 
+static enum tremolo_status execute(struct sqlite_store *store, const char *text)
+{
+    return sqlite_judge(store, sqlite3_exec(store->database, text, NULL, NULL, NULL));
+}
+
 static enum tremolo_status make_new(struct sqlite_store *store)
 {
-    enum tremolo_status status = sqlite_execute(store, "BEGIN IMMEDIATE");
+    enum tremolo_status status = execute(store, "BEGIN IMMEDIATE");
     if (status == TREMOLO_OK) {
-        status = sqlite_execute(store, make_tables);
+        status = execute(store, make_tables);
     }
     if (status == TREMOLO_OK) {
         status = sqlite_prepare(store);
@@ -438,7 +235,7 @@ static enum tremolo_status make_new(struct sqlite_store *store)
     if (status == TREMOLO_OK) {
         status = sqlite_put_manifest(store);
     }
-    return status == TREMOLO_OK ? sqlite_execute(store, "COMMIT") : status;
+    return status == TREMOLO_OK ? execute(store, "COMMIT") : status;
 }
 
 /* Empty database, non-zero tip: everything was lost, and a careful server makes no new one. */
@@ -455,7 +252,10 @@ static enum tremolo_status check_database(struct sqlite_store *store)
         status = check_pages(store);
     }
     if (status == TREMOLO_OK) {
-        status = check_states(store);
+        status = sqlite_check_states(store);
+    }
+    if (status == TREMOLO_OK) {
+        status = check_last(store);
     }
     if (status == TREMOLO_OK && careful) {
         status = check_tip(store);
@@ -466,9 +266,8 @@ static enum tremolo_status check_database(struct sqlite_store *store)
 /* Take the lock, which the first read does, before anything is looked at. */
 static enum tremolo_status lock(struct sqlite_store *store, const char *with)
 {
-    enum tremolo_status status = sqlite_execute(store, with);
-    return status == TREMOLO_OK ? sqlite_execute(store, "SELECT count(*) FROM sqlite_schema")
-                                : status;
+    enum tremolo_status status = execute(store, with);
+    return status == TREMOLO_OK ? execute(store, "SELECT count(*) FROM sqlite_schema") : status;
 }
 
 static enum tremolo_status open_for_writing(struct sqlite_store *store, const char *path)
@@ -556,8 +355,8 @@ static uint64_t find_last(struct sqlite_store *store, struct store_audit *audit)
     sqlite3_int64 possible = count_possible(store);
     sqlite3_int64 last = ask(store, "SELECT coalesce(max(position), 0) FROM segment");
     if (last < 0 || last > possible) {
-        (void)damaged(store, last < 0 ? "the end of its log cannot be read"
-                                      : "a segment's position is beyond what it can hold");
+        (void)sqlite_damaged(store, last < 0 ? "the end of its log cannot be read"
+                                             : "a segment's position is beyond what it can hold");
         audit->finding(audit->context, store->words);
         char text[96];
         (void)snprintf(text, sizeof text,
@@ -574,7 +373,8 @@ static uint64_t find_last(struct sqlite_store *store, struct store_audit *audit)
  * and states without their check value are left out. */
 static void audit_all(struct sqlite_store *store, struct store_audit *audit)
 {
-    static const check_fn checks[] = {check_format, check_pages, check_states, check_tip};
+    static const check_fn checks[] = {check_format, check_pages, sqlite_check_states, check_last,
+                                      check_tip};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         if (checks[i](store) != TREMOLO_OK) {
             audit->finding(audit->context, store->words);
@@ -600,13 +400,11 @@ static enum tremolo_status open_by(open_fn open, struct store **store, const cha
                                    enum store_consent consent, struct store_audit *audit,
                                    char words[TREMOLO_WORDS_BYTES])
 {
-    struct sqlite_store *made = calloc(1, sizeof *made);
+    struct sqlite_store *made = sqlite_new();
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    made->tip.file = -1;
     made->consent = consent;
-    sqlite_methods(&made->base);
     enum tremolo_status status = name_files(made, path);
     if (status == TREMOLO_OK) {
         status = open(made, path);

@@ -16,13 +16,17 @@
 #include "store_sqlite.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "encoder.h"
+#include "keys.h"
 
 static const char *const statement_text[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -66,9 +70,10 @@ enum tremolo_status sqlite_judge(struct sqlite_store *store, int code)
     return (code & 0xff) == SQLITE_FULL ? TREMOLO_STORE_FULL : TREMOLO_STORE_FAILED;
 }
 
-enum tremolo_status sqlite_execute(struct sqlite_store *store, const char *text)
+enum tremolo_status sqlite_damaged(struct sqlite_store *store, const char *what)
 {
-    return sqlite_judge(store, sqlite3_exec(store->database, text, NULL, NULL, NULL));
+    return sqlite_say(store, TREMOLO_MALFORMED, "%s is damaged: %s", store->file[DATABASE].path,
+                      what);
 }
 
 static enum tremolo_status run(struct sqlite_store *store, enum statement which)
@@ -97,8 +102,8 @@ static void check_value_of(uint8_t check[STORE_CHECK_BYTES], uint64_t position,
     (void)crypto_generichash(check, STORE_CHECK_BYTES, place, sizeof place, NULL, 0);
 }
 
-void store_check_state(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
-                       size_t key_length, const uint8_t *value, size_t length)
+static void check_state_of(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
+                           size_t key_length, const uint8_t *value, size_t length)
 {
     crypto_generichash_state hash;
     uint8_t lengths[16];
@@ -112,7 +117,7 @@ void store_check_state(uint8_t check[STORE_CHECK_BYTES], const char *kind, const
     (void)crypto_generichash_final(&hash, check, STORE_CHECK_BYTES);
 }
 
-void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
+static void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
 {
     tally->rows++;
     tally->sum[0] += bytes_get_u64(check);
@@ -126,7 +131,7 @@ static void tally_remove(struct store_tally *tally, const uint8_t check[STORE_CH
     tally->sum[1] -= bytes_get_u64(check + 8);
 }
 
-bool tally_equal(const struct store_tally *a, const struct store_tally *b)
+static bool tally_equal(const struct store_tally *a, const struct store_tally *b)
 {
     return a->rows == b->rows && a->sum[0] == b->sum[0] && a->sum[1] == b->sum[1];
 }
@@ -142,7 +147,7 @@ static void manifest_encode(uint8_t bytes[MANIFEST_BYTES], const struct store_ma
     }
 }
 
-void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES])
+static void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES])
 {
     struct store_tally *tallies[2] = {&manifest->segments, &manifest->states};
     manifest->commits = bytes_get_u64(bytes);
@@ -151,6 +156,120 @@ void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFE
         tallies[i]->sum[0] = bytes_get_u64(bytes + 16 + 24 * i);
         tallies[i]->sum[1] = bytes_get_u64(bytes + 24 + 24 * i);
     }
+}
+
+/* ---------------------------------------------------------------- the tip */
+
+enum { TIP_BYTES = 48, TIP_CHECK_BYTES = 16, TIP_MAGIC_BYTES = 8 };
+
+static const char tip_magic[] = "TREMTIP2";
+
+static void check_of(uint8_t check[TIP_CHECK_BYTES], const uint8_t *bytes, size_t length)
+{
+    (void)crypto_generichash(check, TIP_CHECK_BYTES, bytes, length, NULL, 0);
+}
+
+static bool find_place(struct tip_place *place, int file)
+{
+    struct stat about;
+    if (fstat(file, &about) != 0) {
+        return false;
+    }
+    *place = (struct tip_place){.inode = (uint64_t)about.st_ino};
+#ifdef STATX_BTIME
+    struct statx more;
+    if (statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &more) == 0 &&
+        (more.stx_mask & STATX_BTIME) != 0) {
+        place->born_ns = (uint64_t)more.stx_btime.tv_sec * 1000000000u + more.stx_btime.tv_nsec;
+    }
+#endif
+    return true;
+}
+
+/* The time counts where both file systems tell it. */
+static bool is_same_place(const struct tip_place *written, const struct tip_place *now)
+{
+    bool timed = written->born_ns != 0 && now->born_ns != 0;
+    return written->inode == now->inode && (!timed || written->born_ns == now->born_ns);
+}
+
+static bool is_whole(const uint8_t *bytes, ssize_t got)
+{
+    uint8_t check[TIP_CHECK_BYTES];
+    check_of(check, bytes, TIP_BYTES - TIP_CHECK_BYTES);
+    return got == TIP_BYTES && memcmp(bytes, tip_magic, TIP_MAGIC_BYTES) == 0 &&
+           memcmp(bytes + TIP_BYTES - TIP_CHECK_BYTES, check, sizeof check) == 0;
+}
+
+/* A new tip gets its name when it is whole and durable, so one that is not whole is damaged. */
+void tip_read(struct store_tip *tip, const char *path)
+{
+    uint8_t bytes[TIP_BYTES + 1] = {0};
+    *tip = (struct store_tip){.file = -1};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        tip->damaged = errno != ENOENT && errno != EACCES;
+        return;
+    }
+    ssize_t got = read(file, bytes, sizeof bytes);
+    tip->damaged = !find_place(&tip->place, file) || !is_whole(bytes, got);
+    (void)close(file);
+    if (!tip->damaged) {
+        struct tip_place written = {.inode = bytes_get_u64(bytes + 16),
+                                    .born_ns = bytes_get_u64(bytes + 24)};
+        tip->commits = bytes_get_u64(bytes + 8);
+        tip->here = is_same_place(&written, &tip->place);
+    }
+}
+
+static bool write_bytes(const struct store_tip *tip, uint64_t commits)
+{
+    uint8_t bytes[TIP_BYTES];
+    memcpy(bytes, tip_magic, TIP_MAGIC_BYTES);
+    bytes_put_u64(bytes + 8, commits);
+    bytes_put_u64(bytes + 16, tip->place.inode);
+    bytes_put_u64(bytes + 24, tip->place.born_ns);
+    check_of(bytes + TIP_BYTES - TIP_CHECK_BYTES, bytes, TIP_BYTES - TIP_CHECK_BYTES);
+    return pwrite(tip->file, bytes, sizeof bytes, 0) == TIP_BYTES;
+}
+
+static void tip_close(struct store_tip *tip)
+{
+    if (tip->file >= 0) {
+        (void)close(tip->file);
+    }
+    tip->file = -1;
+}
+
+/* Whole and durable under another name first, so that a process that ends in between leaves no damaged tip.
+ * The name must outlive a power failure, or the directory would look like a copy. */
+static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
+{
+    char made[PATH_MAX];
+    int length = snprintf(made, sizeof made, "%s-new", path);
+    if (length < 0 || (size_t)length >= sizeof made) {
+        return false;
+    }
+    tip->file = open(made, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = tip->file >= 0 && find_place(&tip->place, tip->file) && write_bytes(tip, commits) &&
+                fsync(tip->file) == 0 && rename(made, path) == 0 && keys_sync_folder(path) == 0;
+    if (!good) { /* or the next write would go to a file without a name */
+        tip_close(tip);
+    }
+    return good;
+}
+
+static bool tip_write(struct store_tip *tip, const char *path, uint64_t commits)
+{
+    if (tip->file >= 0) {
+        (void)write_bytes(tip, commits);
+        return true;
+    }
+    if (!tip->here) {
+        return make_tip(tip, path, commits);
+    }
+    tip->file = open(path, O_RDWR | O_CLOEXEC);
+    return tip->file >= 0 && write_bytes(tip, commits);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -226,7 +345,7 @@ static enum tremolo_status forget_old(struct sqlite_store *store, const char *ki
     return status;
 }
 
-bool store_kind_is_known(const char *kind)
+static bool kind_is_known(const char *kind)
 {
     size_t i = 0;
     while (store_kinds[i] != NULL && strcmp(store_kinds[i], kind) != 0) {
@@ -241,7 +360,7 @@ static enum tremolo_status sqlite_put(struct store *base, const char *kind, cons
     struct sqlite_store *store = sqlite_self(base);
     uint8_t check[STORE_CHECK_BYTES];
     if (key_length > STORE_KEY_BYTES_MAX || length > STORE_STATE_BYTES_MAX ||
-        !store_kind_is_known(kind)) {
+        !kind_is_known(kind)) {
         return TREMOLO_BAD_ARGUMENT;
     }
     enum tremolo_status status = begin(store);
@@ -249,7 +368,7 @@ static enum tremolo_status sqlite_put(struct store *base, const char *kind, cons
         status = forget_old(store, kind, key, key_length);
     }
     if (status == TREMOLO_OK) {
-        store_check_state(check, kind, key, key_length, value, length);
+        check_state_of(check, kind, key, key_length, value, length);
         status = put_row(store, kind, key, key_length, value, length, check);
     }
     if (status == TREMOLO_OK) {
@@ -264,7 +383,7 @@ enum tremolo_status sqlite_put_manifest(struct sqlite_store *store)
     static const uint8_t key[] = {'a', 'l', 'l'};
     uint8_t value[MANIFEST_BYTES], check[STORE_CHECK_BYTES];
     manifest_encode(value, &store->manifest);
-    store_check_state(check, "manifest", key, sizeof key, value, sizeof value);
+    check_state_of(check, "manifest", key, sizeof key, value, sizeof value);
     return put_row(store, "manifest", key, sizeof key, value, sizeof value, check);
 }
 
@@ -305,7 +424,7 @@ static enum tremolo_status accept(struct sqlite_store *store)
         return status;
     }
     (void)sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    if (!store_tip_write(&store->tip, store->file[TIP].path, store->committed.commits)) {
+    if (!tip_write(&store->tip, store->file[TIP].path, store->committed.commits)) {
         return sqlite_say(store, TREMOLO_STORE_FAILED, "%s cannot be written",
                           store->file[TIP].path);
     }
@@ -339,7 +458,7 @@ static enum tremolo_status sqlite_sync(struct store *base)
         store->unsure = true;
         return TREMOLO_NOT_SYNCED;
     }
-    (void)store_tip_write(&store->tip, store->file[TIP].path, store->committed.commits);
+    (void)tip_write(&store->tip, store->file[TIP].path, store->committed.commits);
     return TREMOLO_OK;
 }
 
@@ -438,8 +557,8 @@ static enum tremolo_status check_state(struct sqlite_store *store, const char *k
 {
     sqlite3_stmt *each = store->statement[EACH];
     uint8_t check[STORE_CHECK_BYTES];
-    store_check_state(check, kind, key, key_length, sqlite3_column_blob(each, 1),
-                      (size_t)sqlite3_column_bytes(each, 1));
+    check_state_of(check, kind, key, key_length, sqlite3_column_blob(each, 1),
+                   (size_t)sqlite3_column_bytes(each, 1));
     return sqlite3_column_bytes(each, 2) == STORE_CHECK_BYTES &&
                    memcmp(sqlite3_column_blob(each, 2), check, sizeof check) == 0
                ? TREMOLO_OK
@@ -474,6 +593,98 @@ static enum tremolo_status sqlite_each(struct store *base, const char *kind, sto
     return status;
 }
 
+/* ---------------------------------------------------------------- all states
+ *
+ * What a start reads before it trusts any row: every state, and the manifest among them. */
+
+static enum tremolo_status bad_state(struct sqlite_store *store, sqlite3_stmt *row,
+                                     const char *what)
+{
+    char key[2 * 20 + 1] = "";
+    const char *kind = (const char *)sqlite3_column_text(row, 0);
+    const uint8_t *bytes = sqlite3_column_blob(row, 1);
+    for (int i = 0; bytes != NULL && i < sqlite3_column_bytes(row, 1) && i < 20; i++) {
+        (void)snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+    }
+    return sqlite_say(store, TREMOLO_MALFORMED, "%s is damaged: the state %.24s %s %s",
+                      store->file[DATABASE].path, kind != NULL ? kind : "?", key, what);
+}
+
+/* Kind, key and value of a row, and the check value they should have. SQLite says NULL for what is not
+ * there and for what it has no memory for. */
+static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
+                                        struct sqlite_store *store, sqlite3_stmt *row)
+{
+    const char *kind = (const char *)sqlite3_column_text(row, 0);
+    const uint8_t *key = sqlite3_column_blob(row, 1);
+    const uint8_t *value = sqlite3_column_blob(row, 2);
+    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (kind == NULL || key == NULL || value == NULL || !kind_is_known(kind)) {
+        return bad_state(store, row, "is of no known kind");
+    }
+    check_state_of(check, kind, key, (size_t)sqlite3_column_bytes(row, 1), value,
+                   (size_t)sqlite3_column_bytes(row, 2));
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *row,
+                                      struct store_tally *seen, bool *has_manifest)
+{
+    uint8_t check[STORE_CHECK_BYTES];
+    enum tremolo_status status = check_of_row(check, store, row);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const uint8_t *stored = sqlite3_column_blob(row, 3);
+    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
+        return TREMOLO_NO_MEMORY;
+    }
+    if (stored == NULL || sqlite3_column_bytes(row, 3) != STORE_CHECK_BYTES ||
+        memcmp(check, stored, sizeof check) != 0) {
+        return bad_state(store, row, "does not have its check value");
+    }
+    if (strcmp((const char *)sqlite3_column_text(row, 0), "manifest") != 0) {
+        tally_add(seen, check);
+    } else if (sqlite3_column_bytes(row, 2) == MANIFEST_BYTES && !*has_manifest) {
+        manifest_decode(&store->manifest, sqlite3_column_blob(row, 2));
+        *has_manifest = true;
+    } else {
+        return bad_state(store, row, "has another length, or there are two");
+    }
+    return TREMOLO_OK;
+}
+
+enum tremolo_status sqlite_check_states(struct sqlite_store *store)
+{
+    sqlite3_stmt *row = NULL;
+    struct store_tally seen = {0};
+    bool has_manifest = false;
+    int code = sqlite3_prepare_v2(
+        store->database, "SELECT kind, key, value, check_value FROM state", -1, &row, NULL);
+    enum tremolo_status status = sqlite_judge(store, code);
+    while (status == TREMOLO_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        status = take_state(store, row, &seen, &has_manifest);
+    }
+    status = status == TREMOLO_OK ? sqlite_judge(store, code) : status;
+    (void)sqlite3_finalize(row);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    store->committed = store->manifest;
+    if (!has_manifest) {
+        return sqlite_damaged(store, "it has no manifest");
+    }
+    if (!tally_equal(&seen, &store->manifest.states)) {
+        return sqlite_say(store, TREMOLO_MALFORMED,
+                          "%s is damaged: it has %llu states, not the %llu of its manifest",
+                          store->file[DATABASE].path, (unsigned long long)seen.rows,
+                          (unsigned long long)store->manifest.states.rows);
+    }
+    return TREMOLO_OK;
+}
+
 /* ---------------------------------------------------------------- the handle */
 
 static const char *sqlite_explain(const struct store *base)
@@ -488,7 +699,7 @@ static void sqlite_close(struct store *base)
         (void)sqlite3_finalize(store->statement[i]);
     }
     (void)sqlite3_close(store->database);
-    store_tip_close(&store->tip);
+    tip_close(&store->tip);
     free(store);
 }
 
@@ -503,15 +714,21 @@ enum tremolo_status sqlite_prepare(struct sqlite_store *store)
     return status;
 }
 
-void sqlite_methods(struct store *base)
+struct sqlite_store *sqlite_new(void)
 {
-    base->append = sqlite_append;
-    base->put = sqlite_put;
-    base->sync = sqlite_sync;
-    base->discard = sqlite_discard;
-    base->read = sqlite_read;
-    base->each = sqlite_each;
-    base->present = sqlite_present;
-    base->explain = sqlite_explain;
-    base->close = sqlite_close;
+    struct sqlite_store *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->tip.file = -1;
+    made->base = (struct store){.append = sqlite_append,
+                                .put = sqlite_put,
+                                .sync = sqlite_sync,
+                                .discard = sqlite_discard,
+                                .read = sqlite_read,
+                                .each = sqlite_each,
+                                .present = sqlite_present,
+                                .explain = sqlite_explain,
+                                .close = sqlite_close};
+    return made;
 }

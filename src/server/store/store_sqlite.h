@@ -21,24 +21,16 @@
 
 enum { STORE_CHECK_BYTES = 16, MANIFEST_BYTES = 56 };
 
-void store_check_state(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
-                       size_t key_length, const uint8_t *value, size_t length);
-
 /* Rows of one table: their number, and the sum of their check values modulo 2^128 by halves. */
 struct store_tally {
     uint64_t rows;
     uint64_t sum[2];
 };
 
-void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES]);
-bool tally_equal(const struct store_tally *a, const struct store_tally *b);
-
 struct store_manifest {
     uint64_t commits; /* so far; the tip says how many were acknowledged */
     struct store_tally segments, states;
 };
-
-void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES]);
 
 /* ---- the store ---- */
 
@@ -54,7 +46,7 @@ enum statement {
     STATEMENT_COUNT,
 };
 
-/* ---- the tip (store_open.c): beside the database, how many of its commits were acknowledged ----
+/* ---- the tip: next to the database, how many of its commits were acknowledged ----
  *
  * DIR/tremolo.db-tip is written after each sync and its content is never synced: while the machine
  * runs it is exact, and after a power failure it may be behind, never ahead. So a database with fewer
@@ -82,10 +74,7 @@ struct store_tip {
     bool damaged;     /* it is there, and not whole */
 };
 
-/* Write the tip; make it first, durably as a file, if it is not here. False when that fails. A later
- * failure to write is ignored: the tip is behind then. `path` has a directory in it. */
-bool store_tip_write(struct store_tip *tip, const char *path, uint64_t commits);
-void store_tip_close(struct store_tip *tip);
+void tip_read(struct store_tip *tip, const char *path);
 
 enum { STORE_PATH_BYTES = 4096, STORE_FORMAT = 2 };
 
@@ -127,11 +116,15 @@ enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status s
 
 /* Turn SQLite's answer into ours and keep its words. */
 enum tremolo_status sqlite_judge(struct sqlite_store *store, int code);
-enum tremolo_status sqlite_execute(struct sqlite_store *store, const char *text);
 
-/* Prepare the statements; set the functions of struct store. */
+enum tremolo_status sqlite_damaged(struct sqlite_store *store, const char *what); /* MALFORMED */
+
+/* An empty struct with the functions of struct store; NULL without memory. */
+struct sqlite_store *sqlite_new(void);
 enum tremolo_status sqlite_prepare(struct sqlite_store *store);
-void sqlite_methods(struct store *base);
+
+/* Compare every state with its check value, take the manifest, and compare the sum of all with it. */
+enum tremolo_status sqlite_check_states(struct sqlite_store *store);
 
 /* Stage the manifest as it is now. */
 enum tremolo_status sqlite_put_manifest(struct sqlite_store *store);

@@ -4,8 +4,7 @@
  *     batcher_init(&owner->batcher, &backend, owner);
  *     if (batcher_start(&owner->batcher, words) == TREMOLO_OK) ...
  *     rest = batcher_submit_all(&owner->batcher, &job->queued);
- *     background_stop(&owner->batcher.thread);      runs what is queued, then end()
- *     batcher_free(&owner->batcher);
+ *     batcher_free(&owner->batcher);                runs what is queued, then end()
  *
  * All jobs that wait are one batch: the backend writes them, syncs once and answers each. While it
  * syncs the next batch gathers, so no timer is needed to make batches. Which thread writes is
@@ -70,8 +69,8 @@ struct batcher {
     size_t queued_bytes;
     bool wanted; /* the queue holds work for the batcher's thread */
     enum tremolo_status health;
-    bool for_good;   /* health stays as it is until a restart */
-    struct log *log; /* where changes of health are written; NULL: nowhere */
+    bool until_restart; /* health stays as it is */
+    struct log *log;    /* where changes of health are written; NULL: nowhere */
     char words[200];
 };
 
@@ -95,12 +94,11 @@ void batcher_set_log(struct batcher *batcher, struct log *log);
 /* OK, or why the store takes nothing now; words may be NULL. */
 enum tremolo_status batcher_health(struct batcher *batcher, char words[TREMOLO_WORDS_BYTES]);
 
-/* What the health is from now on. for_good: nothing is taken until a restart. */
-void batcher_note_failure(struct batcher *batcher, enum tremolo_status status, const char *words,
-                          bool for_good);
-void batcher_note_success(struct batcher *batcher);
+/* What the health is from now on, OK with "" for words or a failure. until_restart: it stays so. */
+void batcher_note(struct batcher *batcher, enum tremolo_status status, const char *words,
+                  bool until_restart);
 
-/* Count a sync, or whatever else made a batch durable. */
+/* Count a sync, or what else made a batch durable. */
 void batcher_note_sync(struct batcher *batcher, int64_t took_us);
 
 void batcher_write_metrics(struct prometheus *out, struct batcher *batcher);
