@@ -51,11 +51,9 @@ static void print_studies(FILE *out, const json_t *answer)
     long long total = member_integer(answer, "total");
     size_t shown = json_array_size(studies);
     for (size_t i = 0; i < shown; i++) {
-        const json_t *study = json_array_get(studies, i);
-        (void)fprintf(out, "%s  %-5s round %lld of %lld  %9lld reports  %s\n",
-                      member_text(study, "id"), member_text(study, "state"),
-                      member_integer(study, "round") + 1, member_integer(study, "rounds"),
-                      member_integer(study, "reports"), member_text(study, "title"));
+        text_members(out, json_array_get(studies, i),
+                     "{id}  {state:-5s} round {round+1} of {rounds}  {reports:9.0f} reports  "
+                     "{title}\n");
     }
     if (shown == 0) {
         (void)fputs("no studies\n", out);
@@ -147,35 +145,29 @@ static int watch(const struct status_arguments *arguments)
 
 /* ---------------------------------------------------------------- a clustered store */
 
-static void print_shard(const json_t *shard)
-{
-    const char *owner = member_text(shard, "owner");
-    bool alive = json_is_true(json_object_get(shard, "alive"));
-    (void)printf("  %5lld  %-28s %-6s %12lld %8lld %10lld %8lld %6lld %8lld\n",
-                 member_integer(shard, "shard"), owner[0] != '\0' ? owner : "(none)",
-                 alive ? "yes" : "no", member_integer(shard, "position"),
-                 member_integer(shard, "behind"), member_integer(shard, "counted"),
-                 member_integer(shard, "repeated"), member_integer(shard, "late"),
-                 member_integer(shard, "refused"));
-}
-
 static void print_stored(const json_t *study)
 {
     const json_t *stream = json_object_get(study, "stream");
-    const char *leader = member_text(stream, "leader");
     const json_t *shards = json_object_get(study, "shards");
-    (void)printf("%s  %s\n", member_text(study, "id"), member_text(study, "title"));
-    (void)printf("  %s, round %lld of %lld, %lld reports\n", member_text(study, "state"),
-                 member_integer(study, "round") + 1, member_integer(study, "rounds"),
-                 member_integer(study, "reports"));
-    (void)printf("  stream %s: %lld messages, %lld bytes, %lld of %lld replicas up to date%s%s\n",
-                 member_text(stream, "name"), member_integer(stream, "messages"),
-                 member_integer(stream, "bytes"), member_integer(stream, "current"),
-                 member_integer(stream, "replicas"), leader[0] != '\0' ? ", led by " : "", leader);
-    (void)printf("  shard  owner                        alive      position   behind    counted "
-                 "repeated   late  refused\n");
+    text_members(stdout, study,
+                 "{id}  {title}\n  {state}, round {round+1} of {rounds}, {reports} reports\n");
+    text_members(stdout, stream,
+                 "  stream {name}: {messages} messages, {bytes} bytes, {current} of {replicas} "
+                 "replicas up to date");
+    text_members(stdout, stream,
+                 member_text(stream, "leader")[0] != '\0' ? ", led by {leader}\n" : "\n");
+    (void)puts("  shard  owner                        alive      position   behind    counted "
+               "repeated   late  refused");
     for (size_t i = 0; i < json_array_size(shards); i++) {
-        print_shard(json_array_get(shards, i));
+        const json_t *shard = json_array_get(shards, i);
+        bool owned = member_text(shard, "owner")[0] != '\0';
+        text_members(stdout, shard,
+                     owned ? "  {shard:5.0f}  {owner:-28s}"
+                           : "  {shard:5.0f}  (none)                      ");
+        (void)printf(" %-6s", json_is_true(json_object_get(shard, "alive")) ? "yes" : "no");
+        text_members(stdout, shard,
+                     " {position:12.0f} {behind:8.0f} {counted:10.0f} {repeated:8.0f} {late:6.0f} "
+                     "{refused:8.0f}\n");
     }
 }
 

@@ -68,6 +68,46 @@ void members_clean(json_t *document)
     }
 }
 
+/* ---------------------------------------------------------------- members in a sentence */
+
+/* One place of a sentence, "key", "key+1" or "key:form", up to its closing brace. What is not known
+ * is a dash as wide as the number would be. */
+static void put_member(FILE *out, const json_t *object, const char *place)
+{
+    char key[48], form[16], cell[64] = "-";
+    size_t name = strcspn(place, ":+}"), end = strcspn(place, "}");
+    size_t start = place[name] == ':' ? name + 1 : end;
+    bool up = place[start] == '^';
+    (void)snprintf(key, sizeof key, "%.*s", (int)name, place);
+    (void)snprintf(form, sizeof form, "%%%.*s", (int)(end - start - up), place + start + up);
+    const json_t *value = json_object_get(object, key);
+    if (json_is_string(value)) {
+        (void)fprintf(out, start == end ? "%s" : form, json_string_value(value));
+    } else if (start == end) {
+        (void)fprintf(out, "%lld", member_integer(object, key) + (place[name] == '+'));
+    } else {
+        double number = member_number(object, key);
+        int digits = atoi(strchr(form, '.') != NULL ? strchr(form, '.') + 1 : "6");
+        if (json_is_number(value)) {
+            (void)snprintf(cell, sizeof cell, form,
+                           up ? tremolo_digits_up(number, digits) : number);
+        }
+        (void)fprintf(out, "%*s", atoi(form + 1), cell);
+    }
+}
+
+void text_members(FILE *out, const json_t *object, const char *sentence)
+{
+    for (; *sentence != '\0'; sentence++) {
+        if (*sentence == '{') {
+            put_member(out, object, sentence + 1);
+            sentence += strcspn(sentence, "}");
+        } else {
+            (void)fputc(*sentence, out);
+        }
+    }
+}
+
 /* ---------------------------------------------------------------- words */
 
 void text_paragraph(FILE *out, const char *format, ...)
@@ -199,25 +239,14 @@ static const char *stars(double p)
     return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
 }
 
-static void print_number(FILE *out, const json_t *row, const char *key, const char *format,
-                         int width)
-{
-    char text[32] = "-";
-    if (has_number(row, key)) {
-        (void)snprintf(text, sizeof text, format, member_number(row, key));
-    }
-    (void)fprintf(out, " %*s", width, text);
-}
-
 static void print_interval(FILE *out, const json_t *row)
 {
     const json_t *score = json_object_get(row, "score");
     if (has_number(row, "low") && has_number(row, "high")) {
-        (void)fprintf(out, "  [%.5g, %.5g] %s\n", member_number(row, "low"),
-                      member_number(row, "high"), stars(member_number(row, "p")));
+        text_members(out, row, "  [{low:.5g}, {high:.5g}] ");
+        (void)fprintf(out, "%s\n", stars(member_number(row, "p")));
     } else if (is(score, "shape", "outside")) {
-        (void)fprintf(out, "  outside (%.5g, %.5g)\n", member_number(score, "low"),
-                      member_number(score, "high"));
+        text_members(out, score, "  outside ({low:.5g}, {high:.5g})\n");
     } else {
         (void)fprintf(out, "  %s\n", json_is_object(score) ? "anything" : "-");
     }
@@ -230,10 +259,7 @@ static void print_rows(FILE *out, const json_t *rows)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         text_name(out, member_text(row, "name"), width);
-        print_number(out, row, "estimate", "%.5g", 12);
-        print_number(out, row, "standard_error", "%.4g", 12);
-        print_number(out, row, "z", "%.2f", 8);
-        print_number(out, row, "p", "%.3g", 9);
+        text_members(out, row, " {estimate:12.5g} {standard_error:12.4g} {z:8.2f} {p:9.3g}");
         print_interval(out, row);
         coded = coded || (has_number(row, "low") && stars(member_number(row, "p"))[0] != '\0');
     }
@@ -298,18 +324,6 @@ static void print_table(FILE *out, const json_t *document)
 
 /* ---------------------------------------------------------------- diagnostics */
 
-static void print_f_test(FILE *out, const json_t *test)
-{
-    double p = member_number(test, "p");
-    if (json_is_object(test)) {
-        (void)fprintf(out,
-                      "F test that all slopes are zero: F = %.4g on %g and %g degrees of freedom, "
-                      "p %s %.3g\n",
-                      member_number(test, "f"), member_number(test, "numerator"),
-                      member_number(test, "denominator"), p < 1e-16 ? "<" : "=", fmax(p, 1e-16));
-    }
-}
-
 /* All factors, or the largest alone. */
 static void print_inflation(FILE *out, const json_t *rows, bool all)
 {
@@ -330,23 +344,27 @@ static void print_inflation(FILE *out, const json_t *rows, bool all)
         if (!all && row != largest) {
             continue;
         }
-        print_number(out, row, "estimate", "%.3g", 0);
-        if (has_number(row, "estimate")) {
-            (void)fprintf(out, " [%.3g, %.3g]", member_number(row, "low"),
-                          member_number(row, "high"));
-        }
-        (void)fprintf(out, " of %s\n", member_text(row, "name"));
+        text_members(out, row,
+                     has_number(row, "estimate")
+                         ? " {estimate:.3g} [{low:.3g}, {high:.3g}] of {name}\n"
+                         : " - of {name}\n");
     }
 }
 
 static void print_diagnostics(FILE *out, const json_t *found, bool full)
 {
+    const json_t *test = json_object_get(found, "f_test");
     if (has_number(found, "residual_sd_low")) {
-        (void)fprintf(out, "Residual standard error: %.4g [%.4g, %.4g]\n",
-                      member_number(found, "residual_sd"), member_number(found, "residual_sd_low"),
-                      member_number(found, "residual_sd_high"));
+        text_members(out, found,
+                     "Residual standard error: {residual_sd:.4g} [{residual_sd_low:.4g}, "
+                     "{residual_sd_high:.4g}]\n");
     }
-    print_f_test(out, json_object_get(found, "f_test"));
+    if (json_is_object(test)) {
+        text_members(out, test,
+                     "F test that all slopes are zero: F = {f:.4g} on {numerator:g} and "
+                     "{denominator:g} degrees of freedom, ");
+        text_members(out, test, member_number(test, "p") < 1e-16 ? "p < 1e-16\n" : "p = {p:.3g}\n");
+    }
     print_inflation(out, json_object_get(found, "variance_inflation"), full);
 }
 
@@ -358,25 +376,22 @@ static void print_tails(FILE *out, const json_t *tails)
         json_array_get(json_object_get(tails, "norms"), (size_t)member_integer(tails, "worst"));
     const json_t *robust = json_object_get(tails, "robust");
     const json_t *coordinates = json_object_get(tails, "coordinates");
-    long long set_aside = member_integer(tails, "set_aside");
     if (!json_is_object(worst) || !json_is_true(json_object_get(tails, "alarm"))) {
         return;
     }
-    (void)fprintf(out, "\nTail of reports' norms: at most %.3g expected beyond %.1f, %lld seen\n",
-                  member_number(worst, "expected"), member_number(worst, "beyond"),
-                  member_integer(worst, "seen"));
+    text_members(out, worst,
+                 "\nTail of reports' norms: at most {expected:.3g} expected beyond {beyond:.1f}, "
+                 "{seen} seen\n");
     for (size_t i = 0; i < json_array_size(coordinates); i++) {
-        const json_t *value = json_array_get(coordinates, i);
-        (void)fprintf(out, "%s, %s: at most %.3g expected beyond %.1f, %lld seen\n",
-                      member_text(value, "name"), member_text(value, "side"),
-                      member_number(value, "expected"), member_number(value, "beyond"),
-                      member_integer(value, "seen"));
+        text_members(out, json_array_get(coordinates, i),
+                     "{name}, {side}: at most {expected:.3g} expected beyond {beyond:.1f}, {seen} "
+                     "seen\n");
     }
     text_paragraph(out, "Some reports do not come from honest devices: honest ones look like this "
                         "with a probability below one in a million.");
     if (json_is_array(robust)) {
-        (void)fprintf(out, "Coefficients without the %lld report%s beyond honest noise:\n",
-                      set_aside, plural(set_aside));
+        text_members(out, tails, "Coefficients without the {set_aside} report");
+        (void)fprintf(out, "%s beyond honest noise:\n", plural(member_integer(tails, "set_aside")));
         print_rows(out, robust);
     }
 }
@@ -397,8 +412,7 @@ static void print_predicted(FILE *out, const json_t *document)
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         text_name(out, member_text(row, "name"), width);
-        print_number(out, row, "estimate", "%.5g", 12);
-        (void)fputc('\n', out);
+        text_members(out, row, " {estimate:12.5g}\n");
     }
 }
 
@@ -407,13 +421,11 @@ static void print_prediction(FILE *out, const json_t *document)
     const json_t *prediction = json_object_get(document, "prediction");
     bool noisy = json_is_object(json_object_get(document, "guarantee"));
     if (has_number(document, "r2")) {
-        (void)fprintf(out, "\nPrediction (method %s): estimated R-squared %.4f",
-                      member_text(prediction, "method"), member_number(document, "r2"));
-        if (has_number(document, "r2_low")) {
-            (void)fprintf(out, " [%.4f, %.4f]", member_number(document, "r2_low"),
-                          member_number(document, "r2_high"));
-        }
-        (void)fputc('\n', out);
+        text_members(out, prediction, "\nPrediction (method {method}): ");
+        text_members(out, document,
+                     has_number(document, "r2_low")
+                         ? "estimated R-squared {r2:.4f} [{r2_low:.4f}, {r2_high:.4f}]\n"
+                         : "estimated R-squared {r2:.4f}\n");
     } else if (json_is_object(prediction) && noisy) {
         (void)fputc('\n', out);
         text_paragraph(out,
@@ -433,21 +445,13 @@ void text_convergence(FILE *out, const json_t *convergence, const char *where)
                       "Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
         return;
     }
-    (void)fprintf(out,
-                  "Gradient variance at %s %.4g, at most %.4g for |beta| <= %.4g, |x| <= %.4g, "
-                  "|y| <= %.4g\n",
-                  where, member_number(convergence, "gradient_variance"),
-                  member_number(convergence, "gradient_variance_bound"),
-                  member_number(convergence, "beta_bound"),
-                  member_number(convergence, "feature_bound"),
-                  member_number(convergence, "response_bound"));
-    (void)fprintf(
-        out,
-        "Excess loss after %.0f rounds: at most %.4g (corrected, step 1/2L, L = %.4g); as "
-        "printed %.4g\n",
-        member_number(convergence, "rounds"), member_number(convergence, "excess_loss_bound"),
-        member_number(convergence, "smoothness"),
-        member_number(convergence, "excess_loss_as_printed"));
+    (void)fprintf(out, "Gradient variance at %s ", where);
+    text_members(out, convergence,
+                 "{gradient_variance:.4g}, at most {gradient_variance_bound:.4g} for |beta| <= "
+                 "{beta_bound:.4g}, |x| <= {feature_bound:.4g}, |y| <= {response_bound:.4g}\n"
+                 "Excess loss after {rounds:.0f} rounds: at most {excess_loss_bound:.4g} "
+                 "(corrected, step 1/2L, L = {smoothness:.4g}); as printed "
+                 "{excess_loss_as_printed:.4g}\n");
     text_paragraph(out,
                    "The bound as printed does not hold: it divides a variance by the number of "
                    "devices that already contains that division, and its step 1/L leaves the proof "
@@ -468,22 +472,19 @@ const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below)
 
 static void print_difference(FILE *out, const json_t *row, int width)
 {
-    double epsilon = member_number(row, "epsilon");
     char right[TREMOLO_PERCENT_BYTES];
     text_name(out, member_text(row, "name"), width);
-    (void)fputc(' ', out);
     if (has_number(row, "distance")) {
-        (void)fprintf(out, "distance %-9.4g ",
+        (void)fprintf(out, " distance %-9.4g",
                       tremolo_digits_down(member_number(row, "distance"), 4));
     }
-    if (isnan(epsilon)) {
-        (void)fprintf(out, "no protection\n");
+    if (!has_number(row, "epsilon")) {
+        (void)fprintf(out, " no protection\n");
         return;
     }
-    if (has_number(row, "mu")) {
-        (void)fprintf(out, "mu %-10.4g ", tremolo_digits_up(member_number(row, "mu"), 4));
-    }
-    (void)fprintf(out, "epsilon %-9.4g attacker right %s\n", tremolo_digits_up(epsilon, 4),
+    text_members(out, row, has_number(row, "mu") ? " mu {mu:^-10.4g}" : "");
+    text_members(out, row, " epsilon {epsilon:^-9.4g} attacker right ");
+    (void)fprintf(out, "%s\n",
                   tremolo_percent_text(right, member_number(row, "attacker_right"), true));
 }
 
@@ -595,33 +596,25 @@ static void print_figure(FILE *out, const json_t *figure)
 static void print_heading(FILE *out, const json_t *document)
 {
     long long reports = member_integer(document, "reports");
-    long long rounds = member_integer(document, "rounds");
-    const char *state = member_text(document, "state");
+    long long devices = member_integer(document, "devices");
     size_t rows = json_array_size(json_object_get(document, "coefficients"));
     if (rows > 0) {
-        (void)fprintf(
-            out, "%s ~ %zu feature%s: ", member_text(json_object_get(document, "response"), "name"),
-            rows - 1, plural((long long)rows - 1));
+        text_members(out, json_object_get(document, "response"), "{name} ~ ");
+        (void)fprintf(out, "%zu feature%s: ", rows - 1, plural((long long)rows - 1));
     }
-    if (reports == 0) {
-        (void)fprintf(out, "no reports yet");
-    } else {
-        (void)fprintf(out, "%lld report%s", reports, plural(reports));
-    }
+    text_members(out, document, reports == 0 ? "no reports yet" : "{reports} report");
+    (void)fputs(reports == 0 ? "" : plural(reports), out);
     if (reports > 0 && has_number(document, "devices")) {
-        long long devices = member_integer(document, "devices");
-        (void)fprintf(out, " of %lld device%s", devices, plural(devices));
+        text_members(out, document, " of {devices} device");
+        (void)fputs(plural(devices), out);
     }
-    if (state[0] != '\0') {
-        (void)fprintf(out, ", %s, round %lld of %lld", state, member_integer(document, "round") + 1,
-                      rounds);
-    } else if (rounds > 1) {
-        (void)fprintf(out, " in %lld rounds", rounds);
-    }
-    if (has_number(document, "repeated")) {
-        (void)fprintf(out, ", %lld repeated", member_integer(document, "repeated"));
-    }
-    (void)fputc('\n', out);
+    text_members(out, document,
+                 member_text(document, "state")[0] != '\0'
+                     ? ", {state}, round {round+1} of {rounds}"
+                 : member_integer(document, "rounds") > 1 ? " in {rounds} rounds"
+                                                          : "");
+    text_members(out, document,
+                 has_number(document, "repeated") ? ", {repeated} repeated\n" : "\n");
 }
 
 static void print_estimate(FILE *out, const json_t *document, bool full)

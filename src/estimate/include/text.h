@@ -25,6 +25,13 @@ long long member_integer(const json_t *object, const char *key);
  * (study_internal.h lists them). Without memory a text becomes empty. */
 void members_clean(json_t *document);
 
+/* A sentence with members of an object in braces: {key} is a text or a whole number, {key+1} a whole
+ * number counted from 0 as people count it, {key:.4g} a number in printf()'s form, or a text of a
+ * width, {key:^.4g} a cost, rounded up to so many digits. A number that is not known is a dash.
+ *
+ *     text_members(out, study, "{id}  {state:-5s} round {round+1} of {rounds}\n"); */
+void text_members(FILE *out, const json_t *object, const char *sentence);
+
 /* A paragraph in lines of at most 80 characters; nothing for an empty text. */
 void text_paragraph(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
