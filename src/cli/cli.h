@@ -26,7 +26,7 @@ struct option_rule; /* of options.h */
 struct cli_action {
     const char *name;
     const char *summary;
-    const char *operand; /* what it takes besides options, in words; NULL: nothing */
+    const char *operand; /* what it takes in addition to options, in words; NULL: nothing */
 };
 
 struct cli_command {
@@ -39,7 +39,7 @@ struct cli_command {
     size_t rule_count;
     const struct cli_action *actions; /* NULL: it does one thing */
     size_t action_count;
-    const char *operand; /* what it takes besides options, in words; NULL: nothing */
+    const char *operand; /* what it takes in addition to options, in words; NULL: nothing */
     bool operand_optional;
     size_t operand_most;               /* 0: one */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
@@ -50,7 +50,7 @@ struct cli_command {
 int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Seconds on a clock that nobody sets. */
+/* Seconds on a monotonic clock. */
 double cli_seconds(void);
 
 /* Parse a whole string as a number, whatever the locale. False, with *value
@@ -60,11 +60,11 @@ bool cli_parse_long(long *value, const char *text);
 /* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */
 bool cli_parse_count(uint64_t *count, const char *text);
 
-/* The exit code that a library status stands for: 3 for the privacy range,
+/* The exit code of a library status: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);
 
-/* Say what a status stands for; the exit code that it stands for, too. */
+/* Print the sentence of a status and return its exit code. */
 int cli_fail_status(const char *command, enum tremolo_status status);
 
 /* Print an object, which is consumed, on one line or `pretty`; NULL is a failure, too. */

@@ -147,8 +147,8 @@ static const char *last_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* What is not there yet goes by its name and folder. Devices and pipes keep nothing that could be
- * lost. */
+/* A file that does not exist yet is compared by its name and folder. Devices and pipes hold nothing
+ * that could be lost. */
 static bool is_one_file(const char *a, const char *b)
 {
     struct stat at_a, at_b;

@@ -123,7 +123,7 @@ int cli_read_token(char **token, const char *command, const char *name)
     return CLI_DONE;
 }
 
-/* Ranges that `study init` wrote and nobody replaced are a problem as any other. */
+/* Ranges that `study init` wrote as placeholders and that were not replaced are problems as well. */
 static void add_placeholders(struct tremolo_study_problems *problems, const char *text,
                              size_t length)
 {
@@ -214,7 +214,8 @@ int cli_read_policy(struct tremolo_policy *policy, const char *command, const ch
 
 /* ---- writing */
 
-/* A new file whose name begins with `beside`, with the mode that any new file gets. */
+/* A new file in the same folder, under a name made from `beside`, with the mode that any new file
+ * gets: mkostemp() alone would make it unreadable for others. */
 static FILE *open_beside(char *beside)
 {
     mode_t mask = umask(0);

@@ -22,13 +22,13 @@ int cli_read_start(char **text, size_t *length, const char *command, const char 
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name,
                  bool secret);
 
-/* The operator's token, one line of printable characters that nobody else may read; the
+/* The operator's token, one line of printable characters in a file that others cannot read; the
  * caller wipes and frees it. */
 int cli_read_token(char **token, const char *command, const char *name);
 
-/* A study file, which the caller frees. CLI_USAGE with problems, of which nothing is said yet, or
- * as all others. A file whose ranges are the placeholders of `study init` has a problem, though
- * the library takes it: nothing that a command says of it would mean anything. */
+/* A study file, which the caller frees. CLI_USAGE with problems, of which nothing is printed yet, or
+ * an exit code after a message. Ranges that are the placeholders of `study init` are a problem, though
+ * the library takes them: no number of such a study would mean anything. */
 struct tremolo_study_file;
 struct tremolo_study_problems;
 int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
@@ -43,9 +43,9 @@ int cli_read_policy(struct tremolo_policy *policy, const char *command, const ch
 /* Write all; false when that fails. Errors of the stream itself need not be looked for. */
 typedef bool (*save_fn)(FILE *out, const void *context);
 
-/* Write a file beside `path` and put it in its place, whatever is there, once it is on
- * the disk. CLI_DONE, or the exit code after a message of `command`; then `path` is as it
- * was, and nothing is left beside it. */
+/* Write a temporary file in the folder of `path` and rename it to `path`, which it replaces, once it
+ * is on the disk. CLI_DONE, or the exit code after a message of `command`; then `path` is as it was,
+ * and the temporary file is gone. */
 int cli_save(const char *command, const char *path, save_fn write, const void *context);
 
 /* Let `make` write files into a new folder inside `out`, which is made if missing, and move them to

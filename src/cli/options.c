@@ -1,9 +1,14 @@
 /* options.c -- a command's table of options: read and check a command line by it, print it as --help
  * and as a part of a manual page.
  *
- * First everything that is given is found in the table and kept. Then defaults are
- * stored, then what other options may override, then the rest in its order. What options
- * must be together is checked at the end, when the action is known. */
+ * A command line is taken in four steps. Everything on it is first found in the table and kept, in
+ * order, so that --help and misspelt options come before anything else. Then what options must be
+ * together is checked, which needs the action: it may stand behind its options. Then defaults are
+ * stored. Then values are stored: first those of options marked `first` (a study file, which fixes
+ * much), then the rest, each of which overrides what the file says, wherever it stands.
+ *
+ * Every refusal is one sentence that names the option as typed and what it must be. The same words,
+ * made from the bounds in the table, are in --help and in the manual, so they cannot differ. */
 #include "options.h"
 
 #include <arpa/inet.h>
@@ -17,7 +22,10 @@ enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };
 
 /* ---------------------------------------------------------------- lists of words */
 
-/* Place of a word in a list with a space between; -1 when it is not in it. */
+/* Choices and actions are lists in one string with a space between, because tables are constant and
+ * a rule has room for one pointer.
+ *
+ * Place of a word in such a list; -1 when it is not in it. */
 static int place_of(const char *word, const char *list)
 {
     size_t length = strlen(word);
@@ -44,6 +52,7 @@ static void choice_words(char *text, size_t bytes, const char *list)
     }
 }
 
+/* Without an action, as in --help of the whole command, all options belong. */
 bool options_belongs(const struct option_rule *rule, const struct cli_action *action)
 {
     return rule->of == NULL || action == NULL || place_of(action->name, rule->of) >= 0;
@@ -112,7 +121,8 @@ static void store_whole(void *place, size_t bytes, uint64_t value)
     memcpy(place, from, bytes);
 }
 
-/* Store a value where the rule says; false when it is not what the rule wants. */
+/* Store a value where the rule says; false, with nothing stored, when it is not what the rule wants.
+ * Numbers are read by the table reader's function, which ignores the locale. */
 static bool store(void *options, const struct option_rule *rule, const char *text)
 {
     void *place = (char *)options + rule->offset;
@@ -196,6 +206,7 @@ const char *options_take_listed(void *place, const char *text)
     return NULL;
 }
 
+/* One value through the rule's own function, or by its type. Returns an exit code after a message. */
 static int take(void *options, const struct options_given *given, const struct option_rule *rule,
                 const char *text)
 {
@@ -215,6 +226,8 @@ static int take(void *options, const struct options_given *given, const struct o
                                         "--%s must be %s, not '%s'", rule->name, wanted, text);
 }
 
+/* Defaults pass the same checks as what people type. A number without a default becomes NaN, so that
+ * a command can see that it was not given. */
 static int store_all(void *options, const struct options_given *given)
 {
     const double nothing = NAN;
@@ -237,7 +250,7 @@ static int store_all(void *options, const struct options_given *given)
     return code;
 }
 
-/* ---------------------------------------------------------------- words */
+/* ---------------------------------------------------------------- reading words */
 
 static const struct option_rule *find(const struct cli_command *command, const char *name,
                                       size_t length)
@@ -319,7 +332,7 @@ static int no_such_action(const struct cli_command *command, const char *word)
                           list, command->name);
 }
 
-/* The first word that is no option is the action, where there are any. */
+/* The first word that is no option is the action, in a command that has actions. */
 static int read_operand(struct options_given *given, const char *word)
 {
     const struct cli_command *command = given->command;
@@ -365,6 +378,7 @@ static int read_words(struct options_given *given, bool *help, int argc, char **
 
 /* ---------------------------------------------------------------- together */
 
+/* Check one given option against the action and the other options. */
 static int check_given(const struct options_given *given, const struct option_rule *rule)
 {
     const char *name = given->command->name;
@@ -429,7 +443,7 @@ static int check_together(const struct options_given *given)
     return code == CLI_DONE ? check_required(given) : code;
 }
 
-/* What of a rule does not stand in its help: choices or bounds, default, actions. */
+/* What the table knows beyond the help: choices, the default and, in manuals, bounds. */
 static void facts(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule, bool bounds)
 {
     char wanted[OPTIONS_SENTENCE_BYTES] = "";
@@ -463,6 +477,8 @@ static void print_wrapped(FILE *out, size_t column, size_t indent, const char *t
     (void)fputc('\n', out);
 }
 
+/* Options and values, "  --level L"; help texts begin in one column behind the longest of them that
+ * is at most INDENT_MAX wide, and on a line of their own behind longer ones. */
 static size_t label_width(const struct option_rule *rule)
 {
     return 4 + strlen(rule->name) + (rule->value != NULL ? 1 + strlen(rule->value) : 0);
@@ -499,6 +515,7 @@ static size_t indent_of(const struct cli_command *command)
     return indent;
 }
 
+/* The command's usage has a line for each way to call it; of an action, its own lines alone. */
 static void print_usage(FILE *out, const struct cli_command *command,
                         const struct cli_action *action)
 {
@@ -588,6 +605,7 @@ static void print_sentences(FILE *out, const char *text)
     }
 }
 
+/* mdoc's lists: a heading ends one, the next option begins another. */
 void options_print_manual(FILE *out, const struct cli_command *command)
 {
     bool open = false;

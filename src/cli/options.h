@@ -38,7 +38,7 @@ enum option_type {
 
 struct option_rule {
     const char *name;  /* without dashes; NULL: `help` is a heading */
-    const char *value; /* what stands for the value: "FILE", "DIR"; shells go by it */
+    const char *value; /* placeholder of the value: "FILE" and "DIR" make shells complete names */
     enum option_type type;
     size_t offset, bytes; /* of the value in the command's struct: OPTION_TO() */
     double low, high;     /* of numbers and counts: OPTION_FROM() and its like */
@@ -47,7 +47,7 @@ struct option_rule {
     const char *otherwise; /* the default, as it would be typed; NULL: none */
     const char *help;      /* a phrase or sentences without the last full stop */
     const char *of;        /* actions it belongs to, with a space between; NULL: all */
-    const char *needs;     /* an option that must be given beside it */
+    const char *needs;     /* an option that must be given with it */
     const char *excludes;  /* one that must not be */
     bool required;         /* of the actions it belongs to */
     bool first;            /* taken before all others, which override what it fixes */
@@ -121,7 +121,7 @@ const char *options_take_address(void *address, const char *text);
 /* Does the option belong to the action? All do where there are none. */
 bool options_belongs(const struct option_rule *rule, const struct cli_action *action);
 
-/* The list of options as a manual page has it (mdoc). */
+/* Print the list of options for a manual page (mdoc). */
 void options_print_manual(FILE *out, const struct cli_command *command);
 
 #endif

@@ -23,7 +23,7 @@
 
 struct saving {
     const json_t *result;
-    bool full; /* as text_document() has it */
+    bool full; /* for text_document() */
     const struct ending *ending;
 };
 

@@ -23,9 +23,9 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv);
 /* Set the member "made": by which version, when, by which command. */
 void result_set_made(json_t *document, const char *line);
 
-/* Save under a name that result_check() found good: written beside it first, then
+/* Save under a name that result_check() found good: written to a temporary file first, then
  * renamed, so that there is a whole file or none. `full`: the text has the whole guarantee; a page
- * always has it. Codes of the command line. */
+ * always shows it. Codes of the command line. */
 int result_save(const json_t *result, const char *command, const char *path, bool full);
 
 #endif

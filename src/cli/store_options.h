@@ -13,8 +13,8 @@
 
 #define STORE_ACCESS_RULES(type, member, actions)                                                  \
     OPTION_RULE("store-creds", "FILE", TEXT, OPTION_TO(type, member.creds), .of = (actions),       \
-                .help = "credentials of NATS, or one line user:password, in a file that nobody "   \
-                        "else may read"),                                                          \
+                .help = "credentials of NATS, or one line user:password, in a file that "          \
+                        "others cannot read"),                                                     \
         OPTION_RULE("store-ca", "FILE", TEXT, OPTION_TO(type, member.ca), .of = (actions),         \
                     .help = "who signs the store's certificate, PEM; asks for TLS"),               \
         OPTION_RULE("store-cert", "FILE", TEXT, OPTION_TO(type, member.cert), .of = (actions),     \

@@ -436,7 +436,7 @@ static void print_prediction(FILE *out, const json_t *document)
     }
 }
 
-/* The bound as the paper prints it stands beside the corrected one, under that name only. Both bound
+/* The bound as the paper prints it follows the corrected one, under that name only. Both bound
  * the excess of half the mean squared error, in scaled units, of the averaged iterate. */
 void text_convergence(FILE *out, const json_t *convergence, const char *where)
 {

@@ -23,7 +23,6 @@ wait_for test -s "$work/err"
 expect_match "a server that is away is a message" "$work/err" '^tremolo status: http'
 kill -0 $watching
 expect "and is asked again" $? 0
-kill -INT $watching 2>/dev/null || :
 kill -TERM $watching
 wait $watching
 expect "a signal ends it" $? 143

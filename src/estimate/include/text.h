@@ -6,8 +6,8 @@
  *     text_document(stdout, document, true);
  *
  * Lines have at most 80 characters, tables excepted. Costs are rounded up, so that no text promises
- * more than was proved. Whoever prints a document that came from elsewhere calls members_clean()
- * first: a name must not steer the terminal. */
+ * more than was proved. Call members_clean() before printing a document that came from elsewhere: a
+ * name must not steer the terminal. */
 #ifndef TREMOLO_TEXT_H
 #define TREMOLO_TEXT_H
 
@@ -44,7 +44,7 @@ void text_name(FILE *out, const char *name, int width);
  * inflation and the guarantee in the words for a reviewer and for a participant. */
 void text_document(FILE *out, const json_t *document, bool full);
 
-/* The words and the table of a guarantee, whose epsilons hold at delta. */
+/* The words and the table of a guarantee; its epsilons hold at this delta. */
 void text_guarantee(FILE *out, const json_t *guarantee, double delta);
 
 /* A line for each way in which two people may differ: what an attacker achieves. */
