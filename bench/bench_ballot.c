@@ -13,7 +13,7 @@
 #include "chacha_lanes.h"
 #include "fleet.h"
 #include "tremolo_random.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 enum { COUNT = 4096, PASSES = 5, BLOCKS = TREMOLO_BALLOT_ANSWERS >> TREMOLO_BALLOT_SIGNS };
 

@@ -16,7 +16,7 @@
 #include "fleet.h"
 #include "tremolo_experiment.h"
 #include "tremolo_random.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 /* Larger fleets pass by again and again with fresh noise. */
 enum { FLEET = 100000, FEATURES_MAX = 256 };

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "simulation_json.h"
 #include "study_internal.h"
 
 static const struct {
@@ -14,6 +15,7 @@ static const struct {
     json_t *(*schema)(void); /* the caller owns it */
 } documents[] = {
     {"guarantee.schema.json", guarantee_schema},
+    {"estimate.schema.json", simulation_estimate_schema},
 };
 
 int main(int argc, char **argv)

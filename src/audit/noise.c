@@ -20,7 +20,7 @@
 
 #include "audit_battery.h"
 #include "tremolo_regression.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 /* ---------------------------------------------------------------- whole reports */
 

@@ -11,7 +11,7 @@
 
 #include "audit_battery.h"
 #include "tremolo_regression.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 enum { NAME_BYTES = 48 };
 

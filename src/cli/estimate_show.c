@@ -32,10 +32,15 @@ int estimate_show(const char *command, json_t *document, const struct estimate_w
     return code;
 }
 
-static int fetch_estimate(char **text, const char *command, const char *where, const char *ca_file)
+/* From a server, with intervals of the level that is asked for. */
+static int fetch_estimate(char **text, const char *command, const char *where,
+                          const struct estimate_wish *wish)
 {
-    char url[2048];
-    int code = fetch_join(url, sizeof url, command, where, "/estimate");
+    char url[2048], path[64] = "/estimate";
+    if (wish->level > 0 && wish->level != usual_level) {
+        (void)snprintf(path, sizeof path, "/estimate?level=%.17g", wish->level);
+    }
+    int code = fetch_join(url, sizeof url, command, where, path);
     if (code == CLI_DONE && strstr(url, "/studies/") == NULL) {
         *strrchr(url, '/') = '\0';
         return cli_fail(CLI_USAGE, command,
@@ -43,7 +48,7 @@ static int fetch_estimate(char **text, const char *command, const char *where, c
                         "status %s' lists them",
                         url, url);
     }
-    return code == CLI_DONE ? fetch_text(text, command, url, ca_file) : code;
+    return code == CLI_DONE ? fetch_text(text, command, url, wish->ca_file) : code;
 }
 
 static int read_estimate(char **text, const char *command, const char *where,
@@ -64,7 +69,7 @@ int estimate_find(const char *command, const char *where, const struct estimate_
 {
     char *text = NULL;
     bool remote = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
-    int code = remote ? fetch_estimate(&text, command, where, wish->ca_file)
+    int code = remote ? fetch_estimate(&text, command, where, wish)
                       : read_estimate(&text, command, where, wish);
     if (code != CLI_DONE) {
         return code;
@@ -74,9 +79,6 @@ int estimate_find(const char *command, const char *where, const struct estimate_
     if (!estimate_document_is(document)) {
         json_decref(document);
         return cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
-    }
-    if (remote && wish->level > 0) {
-        estimate_document_level(document, wish->level);
     }
     return estimate_show(command, document, wish);
 }

@@ -1,16 +1,18 @@
 /* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "estimate_json.h"
 #include "estimate_show.h"
-#include "tremolo_report_fit.h"
+#include "tremolo_estimate.h"
 
 static const char command[] = "fit";
 
-#define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative" /* tremolo_predictor_names */
+/* In the order of enum tremolo_predictor. */
+#define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative"
+static const char *const predictors[] = {"auto", "one-shot", "unbiased", "pooled", "iterative"};
 
 struct fit_options {
     struct tremolo_report_fit_options fit;
@@ -40,11 +42,14 @@ static const struct option_rule rules[] = {
 
 static int fit_file(const struct fit_options *options, const char *path)
 {
-    char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
-    json_t *document = NULL;
-    enum tremolo_status status = estimate_of_reports(&document, path, &options->fit, error);
-    return status == TREMOLO_OK ? estimate_show(command, document, &options->wish)
-                                : cli_fail(cli_exit_of(status), command, "%s: %s", path, error);
+    char error[TREMOLO_REPORT_FILE_ERROR_BYTES], *text = NULL;
+    enum tremolo_status status = tremolo_report_fit_json(&text, path, &options->fit, error);
+    if (status != TREMOLO_OK) {
+        return cli_fail(cli_exit_of(status), command, "%s: %s", path, error);
+    }
+    json_t *document = json_loads(text, 0, NULL);
+    free(text);
+    return estimate_show(command, document, &options->wish);
 }
 
 /* What would change nothing is refused, lest somebody believe that it did. */
@@ -53,11 +58,11 @@ static int check_effect(const struct options_given *given, const struct fit_opti
 {
     if (served && options->fit.predictor != TREMOLO_PREDICTOR_AUTO) {
         return cli_fail(CLI_USAGE, command, "--method %s needs a file of reports",
-                        tremolo_predictor_names[options->fit.predictor]);
+                        predictors[options->fit.predictor]);
     }
     return options_has(given, "ridge") && options->fit.predictor != TREMOLO_PREDICTOR_ONE_SHOT
                ? cli_fail(CLI_USAGE, command, "--ridge has no effect with the method %s",
-                          tremolo_predictor_names[options->fit.predictor])
+                          predictors[options->fit.predictor])
                : CLI_DONE;
 }
 

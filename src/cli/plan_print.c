@@ -13,7 +13,7 @@
 #include "planning_json.h"
 #include "privacy_warnings.h"
 #include "explain.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 static bool is_ballot(const struct tremolo_plan_request *request)
 {

@@ -334,31 +334,29 @@ static void print_advice(const struct simulate_options *options,
 
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
-    struct tremolo_simulation_result result;
+    struct tremolo_simulation_result *result = NULL;
     const char *constant = NULL;
     char error[TREMOLO_TABLE_ERROR_BYTES];
     int code = CLI_DONE;
     if (!tremolo_simulation_fits(&options->simulation, design, error)) {
         return cli_fail(CLI_USAGE, command, "%s", error);
     }
-    double start = cli_seconds();
     options->simulation.experiment.progress = &progress_bar;
     enum tremolo_status status =
         tremolo_simulation_run(&result, &constant, &options->simulation, design);
-    result.seconds = cli_seconds() - start;
     if (status != TREMOLO_OK) {
         tremolo_simulation_explain(error, status, constant, &options->simulation);
         code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
                         error);
     } else {
         code =
-            estimate_show(command, simulation_document(&options->simulation, design, &result, true),
+            estimate_show(command, simulation_document(&options->simulation, design, result, true),
                           &options->wish);
     }
     if (status == TREMOLO_OK && !options->wish.json) {
         print_advice(options, design);
     }
-    tremolo_simulation_free(&result);
+    tremolo_simulation_free(result);
     return code;
 }
 

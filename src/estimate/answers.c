@@ -513,12 +513,12 @@ static json_t *notes(const json_t *document, const struct effects *effects)
     return list;
 }
 
-void estimate_set_answers(json_t *document)
+void estimate_set_answers(json_t **document)
 {
-    const struct effects effects = effects_of(document);
-    (void)json_object_set_new(document, "notes", notes(document, &effects));
-    (void)json_object_set_new(document, "answers",
-                              json_pack("[o, o, o]", learnt(document, &effects),
-                                        certain(document, &effects),
-                                        private(json_object_get(document, "guarantee"))));
+    const struct effects effects = effects_of(*document);
+    json_t *answers =
+        json_pack("[o, o, o]", learnt(*document, &effects), certain(*document, &effects),
+                  private(json_object_get(*document, "guarantee")));
+    json_latch_set(document, "notes", notes(*document, &effects));
+    json_latch_set(document, "answers", answers);
 }

@@ -1,11 +1,13 @@
 /* estimate.c -- from evidence to a table for conclusions and a prediction.
  *
- * The table is the unbiased estimator's, the prediction the shrunken one's, and the two
- * are kept apart. */
-#include "tremolo_estimate.h"
+ * The table is the unbiased estimator's, the prediction the shrunken one's, and the two are kept
+ * apart: a shrunken coefficient has no valid interval, and an unbiased one predicts badly. Every
+ * estimate is made here, in one order, whether its reports are in a file, on a server or simulated. */
+#include "estimate_json.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void tremolo_estimate_begin(struct tremolo_estimate *estimate)
 {
@@ -20,8 +22,8 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
         .round_reports = TREMOLO_UNKNOWN,
         .repeated = TREMOLO_UNKNOWN,
         .devices_needed = NAN,
-        .level = 0.95,
         .evidence_round = TREMOLO_UNKNOWN,
+        .degrees = NAN,
         .r2 = NAN,
         .r2_low = NAN,
         .r2_high = NAN,
@@ -39,7 +41,7 @@ const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_
     return row < estimate->features ? estimate->names[row] : "(intercept)";
 }
 
-/* Does the table say anything of a feature? */
+/* True if the table says anything of a feature. */
 static bool is_identified(const struct tremolo_estimate *estimate)
 {
     for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
@@ -50,10 +52,12 @@ static bool is_identified(const struct tremolo_estimate *estimate)
     return false;
 }
 
-/* A table from ballots, or else from evidence; *table stays as it is without one. */
+/* ---------------------------------------------------------------- the table */
+
+/* The rows of samples or else of ballots. */
 static enum tremolo_status infer(struct tremolo_coefficient **table,
                                  const struct tremolo_estimate *estimate,
-                                 const struct tremolo_debiased *evidence,
+                                 const struct tremolo_debiased *samples,
                                  const struct tremolo_ballot *ballots,
                                  const struct tremolo_units *units)
 {
@@ -63,7 +67,7 @@ static enum tremolo_status infer(struct tremolo_coefficient **table,
     }
     enum tremolo_status status = ballots != NULL
                                      ? tremolo_ballot_infer(rows, ballots, units, estimate->level)
-                                     : tremolo_infer(rows, evidence, units, estimate->level);
+                                     : tremolo_infer(rows, samples, units, estimate->level);
     if (status != TREMOLO_OK) {
         free(rows);
         return status;
@@ -72,59 +76,99 @@ static enum tremolo_status infer(struct tremolo_coefficient **table,
     return TREMOLO_OK;
 }
 
-/* The table's rows, or why there are none. */
-static enum tremolo_status set_rows(struct tremolo_estimate *estimate,
-                                    const struct tremolo_debiased *evidence,
-                                    const struct tremolo_ballot *ballots,
+/* The table and the robust one, or the remark why there is none. OK or NO_MEMORY. */
+static enum tremolo_status conclude(struct tremolo_estimate *estimate,
+                                    const struct tremolo_evidence *evidence,
                                     const struct tremolo_units *units)
 {
-    enum tremolo_status status = infer(&estimate->rows, estimate, evidence, ballots, units);
-    if (status == TREMOLO_NO_MEMORY) {
-        return status;
-    }
-    if (status != TREMOLO_OK) {
-        estimate->remark =
-            status == TREMOLO_SINGULAR
-                ? "the debiased moment is singular at this noise: no unbiased estimate"
-                : tremolo_status_sentence(status);
+    enum tremolo_status status =
+        infer(&estimate->rows, estimate, evidence->samples, evidence->ballots, units);
+    if (status == TREMOLO_SINGULAR) {
+        estimate->remark = "the debiased moment is singular at this noise: no unbiased estimate";
+    } else if (status != TREMOLO_OK) {
+        estimate->remark = tremolo_status_sentence(status);
     } else if (isnan(estimate->devices_needed)) { /* the study said it, or the rows do */
         estimate->devices_needed = estimate->rows[0].devices_needed;
     }
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_estimate_infer(struct tremolo_estimate *estimate,
-                                           const struct tremolo_debiased *evidence,
-                                           const struct tremolo_units *units)
-{
-    return set_rows(estimate, evidence, NULL, units);
-}
-
-enum tremolo_status tremolo_estimate_robust(struct tremolo_estimate *estimate,
-                                            const struct tremolo_debiased *evidence,
-                                            const struct tremolo_ballot *ballots,
-                                            const struct tremolo_units *units)
-{
-    if (evidence == NULL && ballots == NULL) {
-        return TREMOLO_OK;
+    if (status != TREMOLO_NO_MEMORY &&
+        (evidence->robust_samples != NULL || evidence->robust_ballots != NULL)) {
+        status = infer(&estimate->robust, estimate, evidence->robust_samples,
+                       evidence->robust_ballots, units);
     }
-    enum tremolo_status status = infer(&estimate->robust, estimate, evidence, ballots, units);
     return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- the prediction */
+
+/* A prediction in scaled units. */
+struct predicted {
+    double beta[TREMOLO_MAX_FEATURES];
+    struct tremolo_fit fit;
+};
+
+/* R^2, its interval and what is known of the weights come with the coefficients of ballots. */
+static enum tremolo_status predict_ballots(struct predicted *predicted,
+                                           struct tremolo_estimate *estimate,
+                                           const struct tremolo_ballot *ballots,
+                                           const struct tremolo_estimate_method *method)
+{
+    struct tremolo_ballot_fit fit;
+    enum tremolo_status status =
+        tremolo_ballot_fit(predicted->beta, &fit, ballots, method->fit.method, estimate->level);
+    if (status == TREMOLO_OK) {
+        predicted->fit = fit.fit;
+        estimate->r2 = fit.fit.r2;
+        estimate->r2_low = fit.r2_low;
+        estimate->r2_high = fit.r2_high;
+        estimate->noise_ratio = fit.noise_ratio;
+        estimate->shift_max = fit.shift_max;
+    }
+    return status;
+}
+
+/* The last iterate of rounds solves no matrix, and its account of R^2 is what all rounds say of it. */
+static void ask_theorems(struct tremolo_estimate *estimate, struct predicted *predicted,
+                         const struct tremolo_debiased *samples,
+                         const struct tremolo_convergence_input *rounds)
+{
+    estimate->of_rounds = true;
+    estimate->convergence = tremolo_convergence_of_fit(rounds, samples, predicted->beta);
+    if (isnan(predicted->fit.condition)) {
+        predicted->fit.r2 = tremolo_convergence_r2(&estimate->convergence, samples);
+    }
+}
+
+static enum tremolo_status predict_samples(struct predicted *predicted,
+                                           struct tremolo_estimate *estimate,
+                                           const struct tremolo_debiased *samples,
+                                           const struct tremolo_estimate_method *method)
+{
+    enum tremolo_status status = TREMOLO_OK;
+    if (method->beta != NULL) {
+        memcpy(predicted->beta, method->beta, estimate->features * sizeof *predicted->beta);
+        predicted->fit = *method->made;
+    } else {
+        status = tremolo_fit(predicted->beta, &predicted->fit, samples, &method->fit);
+    }
+    if (status == TREMOLO_OK && method->rounds != NULL) {
+        ask_theorems(estimate, predicted, samples, method->rounds);
+    }
+    return status;
 }
 
 /* Without an interval there is no R^2 either. */
 static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
-                                  const struct tremolo_debiased *evidence, const double *beta,
-                                  const struct tremolo_fit *fit)
+                                  const struct tremolo_debiased *evidence,
+                                  const struct predicted *predicted)
 {
+    const struct tremolo_fit *fit = &predicted->fit;
     double error = NAN;
     if (evidence == NULL || isnan(fit->r2) || !is_identified(estimate)) {
         return TREMOLO_OK;
     }
     enum tremolo_status status =
-        tremolo_fit_r2_error(&error, evidence, beta, fit->intercept != 0.0);
-    double half =
-        error * tremolo_student_quantile(0.5 + estimate->level / 2, estimate->rows[0].degrees);
+        tremolo_fit_r2_error(&error, evidence, predicted->beta, fit->intercept != 0.0);
+    double half = error * tremolo_student_quantile(0.5 + estimate->level / 2, estimate->degrees);
     if (status == TREMOLO_OK && isfinite(half)) {
         estimate->r2 = fit->r2;
         estimate->r2_low = fit->r2 - half;
@@ -146,91 +190,71 @@ static void hide_covariance(struct tremolo_estimate *estimate)
     }
 }
 
+/* What the prediction leaves unexplained, and what the evidence says of the coefficients together. */
 static enum tremolo_status diagnose(struct tremolo_estimate *estimate,
-                                    const struct tremolo_debiased *evidence,
-                                    const struct tremolo_ballot *ballots, const double *beta,
-                                    const struct tremolo_fit *fit,
+                                    const struct tremolo_evidence *evidence,
+                                    const struct predicted *predicted,
                                     const struct tremolo_units *units)
 {
-    struct tremolo_fit judged = *fit;
-    bool solved = !isnan(fit->condition);
-    if (evidence == NULL && ballots == NULL) {
+    struct tremolo_fit judged = predicted->fit;
+    bool solved = !isnan(judged.condition);
+    if (evidence->samples == NULL && evidence->ballots == NULL) {
         estimate->diagnosis.residual_sd.estimate =
-            solved ? sqrt(fmax(0.0, fit->residual_variance)) * units->response_scale : NAN;
+            solved ? sqrt(fmax(0.0, judged.residual_variance)) * units->response_scale : NAN;
         return TREMOLO_OK;
     }
-    judged.residual_variance = solved ? fit->residual_variance : NAN;
-    enum tremolo_status status = tremolo_diagnose(&estimate->diagnosis, evidence, ballots, beta,
-                                                  &judged, units, estimate->level);
+    judged.residual_variance = solved ? judged.residual_variance : NAN;
+    enum tremolo_status status =
+        tremolo_diagnose(&estimate->diagnosis, evidence->samples, evidence->ballots,
+                         predicted->beta, &judged, units, estimate->level);
     hide_covariance(estimate);
     return status;
 }
 
-static enum tremolo_status predict(struct tremolo_estimate *estimate,
-                                   const struct tremolo_debiased *evidence,
-                                   const struct tremolo_ballot *ballots, const double *beta,
-                                   const struct tremolo_fit *fit, const struct tremolo_units *units)
+/* Carry the prediction to own units, and judge it. */
+static enum tremolo_status take_prediction(struct tremolo_estimate *estimate,
+                                           const struct tremolo_evidence *evidence,
+                                           const struct predicted *predicted,
+                                           const struct tremolo_units *units)
 {
     size_t d = estimate->features;
+    const struct tremolo_fit *fit = &predicted->fit;
     double *own = calloc(d + 1, sizeof *own);
     if (own == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    tremolo_fit_to_own(own, &own[d], beta, fit->intercept, d, units);
+    tremolo_fit_to_own(own, &own[d], predicted->beta, fit->intercept, d, units);
     estimate->prediction = own;
     if (!isnan(fit->condition)) { /* else no matrix was solved */
         estimate->condition = fit->condition;
         estimate->negative = (int64_t)fit->negative;
     }
-    enum tremolo_status status = diagnose(estimate, evidence, ballots, beta, fit, units);
-    return status == TREMOLO_OK ? set_r2(estimate, evidence, beta, fit) : status;
+    enum tremolo_status status = diagnose(estimate, evidence, predicted, units);
+    return status == TREMOLO_OK ? set_r2(estimate, evidence->samples, predicted) : status;
 }
 
-enum tremolo_status tremolo_estimate_predict(struct tremolo_estimate *estimate,
-                                             const struct tremolo_debiased *evidence,
-                                             const double *beta, const struct tremolo_fit *fit,
-                                             const struct tremolo_units *units)
+enum tremolo_status tremolo_estimate_make(struct tremolo_estimate *estimate,
+                                          const struct tremolo_evidence *evidence,
+                                          const struct tremolo_units *units, double level,
+                                          const struct tremolo_estimate_method *method)
 {
-    return predict(estimate, evidence, NULL, beta, fit, units);
-}
-
-enum tremolo_status tremolo_estimate_solve(struct tremolo_estimate *estimate,
-                                           const struct tremolo_debiased *evidence,
-                                           const struct tremolo_units *units,
-                                           const struct tremolo_fit_options *options)
-{
-    double beta[TREMOLO_MAX_FEATURES];
-    struct tremolo_fit fit;
-    enum tremolo_status status = tremolo_estimate_infer(estimate, evidence, units);
-    if (status == TREMOLO_OK) {
-        status = tremolo_fit(beta, &fit, evidence, options);
+    struct predicted predicted;
+    bool any = evidence->samples != NULL || evidence->ballots != NULL;
+    estimate->level = level;
+    estimate->tails = evidence->tails;
+    estimate->watched = evidence->watched;
+    if (!any && method->beta == NULL) {
+        estimate->remark = "nothing can be said before two devices have reported";
+        return TREMOLO_OK;
     }
-    return status == TREMOLO_OK ? tremolo_estimate_predict(estimate, evidence, beta, &fit, units)
-                                : status;
-}
-
-enum tremolo_status tremolo_estimate_ballots(struct tremolo_estimate *estimate,
-                                             const struct tremolo_ballot *ballots,
-                                             const struct tremolo_units *units,
-                                             enum tremolo_method method)
-{
-    double beta[TREMOLO_MAX_FEATURES];
-    struct tremolo_ballot_fit fit;
-    enum tremolo_status status = set_rows(estimate, NULL, ballots, units);
+    enum tremolo_status status = any ? conclude(estimate, evidence, units) : TREMOLO_OK;
+    estimate->degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
     if (status == TREMOLO_OK) {
-        status = tremolo_ballot_fit(beta, &fit, ballots, method, estimate->level);
+        status = evidence->ballots != NULL
+                     ? predict_ballots(&predicted, estimate, evidence->ballots, method)
+                     : predict_samples(&predicted, estimate, evidence->samples, method);
     }
-    if (status == TREMOLO_OK) {
-        status = predict(estimate, NULL, ballots, beta, &fit.fit, units);
-    }
-    if (status == TREMOLO_OK) {
-        estimate->r2 = fit.fit.r2;
-        estimate->r2_low = fit.r2_low;
-        estimate->r2_high = fit.r2_high;
-        estimate->noise_ratio = fit.noise_ratio;
-        estimate->shift_max = fit.shift_max;
-    }
-    return status;
+    return status == TREMOLO_OK ? take_prediction(estimate, evidence, &predicted, units) : status;
 }
 
 void tremolo_estimate_free(struct tremolo_estimate *estimate)

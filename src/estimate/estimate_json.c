@@ -1,49 +1,90 @@
-/* estimate_json.c -- an estimate as the one document. */
+/* estimate_json.c -- an estimate as the one document, by a table of its members.
+ *
+ * The rows below write the document and are its description: `make schemas` turns them into
+ * docs/estimate.schema.json, which docs/openapi.json refers to. Some members come from other parts:
+ * "guarantee" from the study's module, "simulation" from the lab, "answers" and "notes" from the
+ * document itself (answers.c), and what only saved files have from the command.
+ *
+ * What noise hides has no number: its estimate would mean nothing, and a reader would take it for an
+ * answer. Only the score test's set is shown for it, because it holds its level at any noise. */
 #include "estimate_json.h"
 
 #include <math.h>
 
 #include "inputs.h"
+#include "study_internal.h"
 
-static json_t *text(const char *words)
-{
-    return words != NULL ? json_string(words) : json_null();
-}
+#define AT(member) DOCUMENT_AT(struct tremolo_estimate, member)
 
-static json_t *whole(int64_t count)
-{
-    return count != TREMOLO_UNKNOWN ? json_integer(count) : json_null();
-}
+/* ---------------------------------------------------------------- coefficients */
 
-static json_t *score_json(const struct tremolo_coefficient *row)
-{
-    bool all = row->score_shape == TREMOLO_INTERVAL_ALL;
-    return json_pack("{s:s, s:o, s:o}", "shape", tremolo_interval_name(row->score_shape), "low",
-                     all ? json_null() : json_latch_number(row->score_low), "high",
-                     all ? json_null() : json_latch_number(row->score_high));
-}
+/* A coefficient with what the estimate knows of its feature. */
+struct row {
+    const char *name;
+    struct tremolo_coefficient shown; /* NAN in what noise hides */
+    const struct tremolo_coefficient *score;
+    double range;
+    struct tremolo_estimate_meaning meaning;
+};
 
-/* What noise hides has no estimate that means anything, and no error or p: the score
- * test's set alone holds its level. */
-static json_t *coefficient_json(const struct tremolo_estimate *estimate,
-                                const struct tremolo_coefficient *row, size_t i)
+#define ROW(member) DOCUMENT_AT(struct row, member)
+
+static const char *const score_shapes[] = {"interval", "outside", "anything", NULL};
+
+static const struct document_row score_rows[] = {
+    {"shape", DOCUMENT_CHOICE, 0, DOCUMENT_AT(struct tremolo_coefficient, score_shape),
+     .choices = score_shapes},
+    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_coefficient, score_low)},
+    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_coefficient, score_high)},
+    {NULL}};
+
+static const struct document_row coefficient_rows[] = {
+    {"name", DOCUMENT_TEXT, 0, ROW(name)},
+    {"estimate", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.estimate),
+     .words =
+         "unbiased, in own units; null, as all that follows from it, where the noise hides it"},
+    {"standard_error", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.standard_error),
+     .words = "group jackknife over 32 buckets of devices"},
+    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.low),
+     .words = "of the interval at the document's level"},
+    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.high)},
+    {"z", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.z),
+     .words = "estimate / standard_error, Student's t with inference.degrees"},
+    {"p", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.p), .words = "two-sided"},
+    {"identified", DOCUMENT_BOOLEAN, 0, ROW(shown.identified),
+     .words = "whether the score test's set is bounded"},
+    {"score", DOCUMENT_OBJECT, DOCUMENT_NULLABLE | DOCUMENT_POINTER, ROW(score), .rows = score_rows,
+     .words =
+         "the score test inverted, which keeps its level at any noise: an interval, everything "
+         "except (low, high), or anything"},
+    {"range", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(range),
+     .words = "from the feature's lowest to its highest value; null for the intercept"},
+    {"unit", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.unit),
+     .words = "of the feature; empty without one, null where it is not known"},
+    {"from", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.from),
+     .words = "of a choice: the answer that the coefficient compares with; null of a number"},
+    {"to", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.to),
+     .words = "of a choice: the answer that it is about"},
+    {NULL}};
+
+static struct row row_of(const struct tremolo_estimate *estimate,
+                         const struct tremolo_coefficient *of, size_t i)
 {
-    bool told = row->identified;
-    bool ranged = i < estimate->features && estimate->ranges != NULL;
-    static const struct tremolo_estimate_meaning none = {0};
-    const struct tremolo_estimate_meaning *meaning =
-        i < estimate->features && estimate->meanings != NULL ? &estimate->meanings[i] : &none;
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
-                     tremolo_estimate_name(estimate, i), "estimate",
-                     json_latch_number(told ? row->estimate : NAN), "standard_error",
-                     json_latch_number(told ? row->standard_error : NAN), "low",
-                     json_latch_number(told ? row->low : NAN), "high",
-                     json_latch_number(told ? row->high : NAN), "z",
-                     json_latch_number(told ? row->z : NAN), "p",
-                     json_latch_number(told ? row->p : NAN), "identified", (int)told, "score",
-                     isnan(row->standard_error) ? json_null() : score_json(row), "range",
-                     json_latch_number(ranged ? estimate->ranges[i] : NAN), "unit",
-                     text(meaning->unit), "from", text(meaning->from), "to", text(meaning->to));
+    struct row row = {.name = tremolo_estimate_name(estimate, i), .shown = *of, .range = NAN};
+    if (!of->identified) {
+        row.shown.estimate = row.shown.standard_error = row.shown.low = row.shown.high = NAN;
+        row.shown.z = row.shown.p = NAN;
+    }
+    if (of->score_shape == TREMOLO_INTERVAL_ALL) {
+        row.shown.score_low = row.shown.score_high = NAN;
+    }
+    if (i < estimate->features && estimate->ranges != NULL) {
+        row.range = estimate->ranges[i];
+    }
+    if (i < estimate->features && estimate->meanings != NULL) {
+        row.meaning = estimate->meanings[i];
+    }
+    return row;
 }
 
 static json_t *coefficients_json(const struct tremolo_estimate *estimate,
@@ -51,67 +92,48 @@ static json_t *coefficients_json(const struct tremolo_estimate *estimate,
 {
     json_t *list = json_array();
     for (size_t i = 0; rows != NULL && i <= estimate->features; i++) {
-        (void)json_array_append_new(list, coefficient_json(estimate, &rows[i], i));
+        struct row row = row_of(estimate, &rows[i], i);
+        row.score = isnan(rows[i].standard_error) ? NULL : &row.shown;
+        document_append(&list, coefficient_rows, &row);
     }
     return list;
 }
 
-/* ---------------------------------------------------------------- tails */
-
-/* A feature's name or the response's, of a released coordinate or a ballot's number. */
-static const char *released_name(const struct tremolo_estimate *estimate, size_t i)
+static json_t *table_json(const void *of)
 {
-    return i < estimate->features ? estimate->names[i] : estimate->response;
+    const struct tremolo_estimate *estimate = of;
+    return coefficients_json(estimate, estimate->rows);
 }
 
-/* "steps", or of a ballot's entry "steps x score", "steps" for the product with the constant. */
-static json_t *coordinate_name(const struct tremolo_estimate *estimate, size_t coordinate)
+static json_t *robust_json(const void *of)
 {
-    size_t first;
-    size_t second;
-    if (estimate->tails->numbers == 0) {
-        return json_string(released_name(estimate, coordinate));
-    }
-    if (!tremolo_ballot_pair(&first, &second, coordinate, estimate->tails->numbers) ||
-        second == 0) {
-        return json_string("(length)");
-    }
-    return first == 0 ? json_string(released_name(estimate, second - 1))
-                      : json_sprintf("%s x %s", released_name(estimate, first - 1),
-                                     released_name(estimate, second - 1));
+    const struct tremolo_estimate *estimate = of;
+    return estimate->robust != NULL ? coefficients_json(estimate, estimate->robust) : json_null();
 }
 
-static json_t *tails_json(const struct tremolo_estimate *estimate)
+static const struct document_row number_row = {.type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE};
+static const struct document_row triangle_row = {NULL, DOCUMENT_LIST, .element = &number_row};
+
+/* The lower triangle, row by row. */
+static json_t *covariance_json(const void *of)
 {
-    const struct tremolo_tails *tails = estimate->tails;
-    json_t *norms = json_array();
-    json_t *coordinates = json_array();
-    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
-        (void)json_array_append_new(
-            norms, json_pack("{s:f, s:f, s:I}", "beyond", tails->norm[k].beyond, "expected",
-                             tails->norm[k].expected, "seen", (json_int_t)tails->norm[k].seen));
+    const struct tremolo_estimate *estimate = of;
+    size_t p = estimate->features + 1;
+    const double *covariance = estimate->diagnosis.covariance;
+    if (covariance == NULL || estimate->rows == NULL) {
+        return json_null();
     }
-    for (size_t i = 0; i < tails->values; i++) {
-        bool high = tails->value[i].high;
-        (void)json_array_append_new(
-            coordinates,
-            json_pack("{s:o, s:s, s:f, s:f, s:I}", "name",
-                      coordinate_name(estimate, tails->value[i].coordinate), "side",
-                      high ? "high" : "low", "beyond", tails->value_beyond, "expected",
-                      tails->value_expected, "seen", (json_int_t)tails->value[i].seen));
+    json_t *list = json_array();
+    for (size_t i = 0; i < p; i++) {
+        json_latch_append(&list, json_latch_numbers(covariance + i * p, i + 1));
     }
-    json_t *robust =
-        estimate->robust != NULL ? coefficients_json(estimate, estimate->robust) : json_null();
-    return json_pack("{s:I, s:o, s:i, s:o, s:f, s:b, s:I, s:o}", "reports",
-                     (json_int_t)tails->reports, "norms", norms, "worst", (int)tails->worst,
-                     "coordinates", coordinates, "probability", tails->probability, "alarm",
-                     (int)tails->alarm, "set_aside", (json_int_t)tails->set_aside, "robust",
-                     robust);
+    return list;
 }
 
 /* One sentence for all that the noise hides, or none. */
-static json_t *unclear_json(const struct tremolo_estimate *estimate)
+static json_t *hidden_json(const void *of)
 {
+    const struct tremolo_estimate *estimate = of;
     char sentence[1024] = "";
     const char *names[TREMOLO_MAX_FEATURES + 1];
     for (size_t i = 0; i <= estimate->features; i++) {
@@ -124,279 +146,492 @@ static json_t *unclear_json(const struct tremolo_estimate *estimate)
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
-/* Do the reports tell anything to predict from? The shrunken coefficients may be good though noise
- * hides every single one and R^2; then the F test, which keeps its level at any noise, tells them
- * from what comes of noise and prior alone. */
-static bool predicts(const struct tremolo_estimate *estimate)
-{
-    bool told = estimate->release == NULL || estimate->r2 > 0.0 ||
-                estimate->diagnosis.f_test.p < 1.0 - estimate->level;
-    for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
-        told = told || estimate->rows[i].identified;
-    }
-    return told;
-}
+/* ---------------------------------------------------------------- tails */
 
-static json_t *prediction_json(const struct tremolo_estimate *estimate)
-{
-    if (estimate->prediction == NULL) {
-        return json_null();
-    }
-    json_t *list = json_array();
-    for (size_t i = 0; i <= estimate->features; i++) {
-        (void)json_array_append_new(list, json_pack("{s:s, s:o}", "name",
-                                                    tremolo_estimate_name(estimate, i), "estimate",
-                                                    json_latch_number(estimate->prediction[i])));
-    }
-    return json_pack("{s:o, s:b, s:o}", "method", text(estimate->method), "told",
-                     predicts(estimate), "coefficients", list);
-}
+static const struct document_row norm_rows[] = {
+    {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, beyond),
+     .words = "norm of a report, in standard deviations of its noise in one coordinate"},
+    {"expected", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, expected),
+     .words = "reports beyond it that honest devices send on average, at most"},
+    {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct tremolo_tail_norm, seen)},
+    {NULL}};
 
-/* The lower triangle, row by row. */
-static json_t *covariance_json(const struct tremolo_estimate *estimate)
+struct place {
+    struct tremolo_tail_norm tail;
+    bool low;
+};
+
+static const char *const sides[] = {"high", "low", NULL};
+
+static const struct document_row place_rows[] = {
+    {"name", DOCUMENT_TEXT, DOCUMENT_ELSEWHERE,
+     .words = "a feature or the response; of ballots, the product that an entry is about"},
+    {"side", DOCUMENT_CHOICE, 0, DOCUMENT_AT(struct place, low), .choices = sides},
+    {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct place, tail.beyond)},
+    {"expected", DOCUMENT_REAL, 0, DOCUMENT_AT(struct place, tail.expected)},
+    {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct place, tail.seen)},
+    {NULL}};
+
+static json_t *norms_json(const void *of)
 {
-    size_t p = estimate->features + 1;
-    const double *covariance = estimate->diagnosis.covariance;
-    if (covariance == NULL || estimate->rows == NULL) {
-        return json_null();
-    }
+    const struct tremolo_estimate *estimate = of;
     json_t *list = json_array();
-    for (size_t i = 0; i < p; i++) {
-        (void)json_array_append_new(list, json_latch_numbers(covariance + i * p, i + 1));
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        document_append(&list, norm_rows, &estimate->tails.norm[k]);
     }
     return list;
 }
 
-static json_t *f_test_json(const struct tremolo_f_test *test)
+/* The two of a ballot's `numbers` (the constant, the features, a private response) whose product
+ * entry `coordinate` of its row is about. False for an entry that is about none. */
+static bool ballot_pair(size_t *first, size_t *second, size_t coordinate, size_t numbers)
 {
-    return isnan(test->p)
-               ? json_null()
-               : json_pack("{s:o, s:o, s:o, s:o}", "f", json_latch_number(test->f), "numerator",
-                           json_latch_number(test->numerator), "denominator",
-                           json_latch_number(test->denominator), "p", json_latch_number(test->p));
+    size_t row = 0;
+    while (row < numbers && coordinate >= numbers - row) {
+        coordinate -= numbers - row;
+        row++;
+    }
+    *first = row;
+    *second = row + coordinate;
+    return row < numbers;
 }
 
-static json_t *inflation_json(const struct tremolo_estimate *estimate)
+/* A feature's name or the response's, of a released coordinate or a ballot's number. */
+static const char *released_name(const struct tremolo_estimate *estimate, size_t i)
 {
+    return i < estimate->features ? estimate->names[i] : estimate->response;
+}
+
+/* "steps", or of a ballot's entry "steps x score", "steps" for the product with the constant. */
+static json_t *place_name(const struct tremolo_estimate *estimate, size_t coordinate)
+{
+    size_t first = 0, second = 0;
+    if (estimate->tails.numbers == 0) {
+        return json_string(released_name(estimate, coordinate));
+    }
+    if (!ballot_pair(&first, &second, coordinate, estimate->tails.numbers) || second == 0) {
+        return json_string("(length)");
+    }
+    return first == 0 ? json_string(released_name(estimate, second - 1))
+                      : json_sprintf("%s x %s", released_name(estimate, first - 1),
+                                     released_name(estimate, second - 1));
+}
+
+static json_t *places_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    const struct tremolo_tails *tails = &estimate->tails;
+    json_t *list = json_array();
+    for (size_t i = 0; i < tails->values; i++) {
+        const struct place place = {
+            {tails->value_beyond, tails->value_expected, tails->value[i].seen},
+            !tails->value[i].high};
+        json_t *made = document_json(place_rows, &place);
+        json_latch_set(&made, "name", place_name(estimate, tails->value[i].coordinate));
+        json_latch_append(&list, made);
+    }
+    return list;
+}
+
+static const struct document_row tails_rows[] = {
+    {"reports", DOCUMENT_WHOLE, 0, AT(tails.reports)},
+    {"norms", DOCUMENT_LIST, .make = norms_json, .rows = norm_rows},
+    {"worst", DOCUMENT_WHOLE, 0, AT(tails.worst),
+     .words = "which of the norms honest reports explain least, counted from 0"},
+    {"coordinates", DOCUMENT_LIST, .make = places_json, .rows = place_rows,
+     .words = "those that honest reports do not explain, eight at most"},
+    {"probability", DOCUMENT_REAL, 0, AT(tails.probability),
+     .words = "that honest reports look like this anywhere at one look, at most"},
+    {"alarm", DOCUMENT_BOOLEAN, 0, AT(tails.alarm),
+     .words = "the probability is below 1e-6, at one look; every further look at a study that goes "
+              "on is another chance of a false alarm"},
+    {"set_aside", DOCUMENT_WHOLE, 0, AT(tails.set_aside),
+     .words = "reports beyond what honest ones reach with probability 1e-4"},
+    {"robust", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = robust_json, .rows = coefficient_rows,
+     .words = "the coefficients without those set aside; null when none were"},
+    {NULL}};
+
+static json_t *tails_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return estimate->watched ? document_json(tails_rows, estimate) : json_null();
+}
+
+/* ---------------------------------------------------------------- prediction */
+
+/* Whether there is anything to predict from. The shrunken coefficients may be good though noise hides
+ * every single one and R^2; then the F test, which keeps its level at any noise, says whether they
+ * differ from what noise and prior alone give. */
+static json_t *predicts_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    bool any = estimate->release == NULL || estimate->r2 > 0.0 ||
+               estimate->diagnosis.f_test.p < 1.0 - estimate->level;
+    for (size_t i = 0; estimate->rows != NULL && i < estimate->features; i++) {
+        any = any || estimate->rows[i].identified;
+    }
+    return json_boolean(any);
+}
+
+const struct document_row estimate_named_rows[] = {
+    {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {NULL}};
+
+json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; values != NULL && i <= estimate->features; i++) {
+        json_latch_append(&list, json_pack("{s:s, s:o}", "name", tremolo_estimate_name(estimate, i),
+                                           "estimate", json_latch_number(values[i])));
+    }
+    return list;
+}
+
+static json_t *predictors_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return estimate_named_json(estimate, estimate->prediction);
+}
+
+static const struct document_row prediction_rows[] = {
+    {"method", DOCUMENT_TEXT, 0, AT(method)},
+    {"told", DOCUMENT_BOOLEAN, .make = predicts_json,
+     .words = "whether there is anything to predict from: the coefficient of a feature is "
+              "identified, R^2 is known and above 0, or the F test is significant at the level; "
+              "predict refuses the document otherwise"},
+    {"coefficients", DOCUMENT_LIST, .make = predictors_json, .rows = estimate_named_rows,
+     .words = "own units, the intercept last; shrunken, not for conclusions"},
+    {NULL}};
+
+static json_t *prediction_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return estimate->prediction != NULL ? document_json(prediction_rows, estimate) : json_null();
+}
+
+/* ---------------------------------------------------------------- diagnostics */
+
+static const struct document_row f_rows[] = {
+    {"f", DOCUMENT_REAL, 0, AT(diagnosis.f_test.f)},
+    {"numerator", DOCUMENT_REAL, 0, AT(diagnosis.f_test.numerator),
+     .words = "degrees of freedom: features"},
+    {"denominator", DOCUMENT_REAL, 0, AT(diagnosis.f_test.denominator),
+     .words = "buckets in use less features"},
+    {"p", DOCUMENT_REAL, 0, AT(diagnosis.f_test.p),
+     .words = "that slopes which are all zero look like this, or worse"},
+    {NULL}};
+
+static json_t *f_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return isnan(estimate->diagnosis.f_test.p) ? json_null() : document_json(f_rows, estimate);
+}
+
+static const struct document_row inflation_rows[] = {
+    {"name", DOCUMENT_TEXT, .is = DOCUMENT_ELSEWHERE},
+    {"estimate", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, estimate)},
+    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, low)},
+    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, high)},
+    {NULL}};
+
+static json_t *inflation_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
     const struct tremolo_measured *inflation = estimate->diagnosis.inflation;
     json_t *list = inflation != NULL ? json_array() : json_null();
     for (size_t i = 0; inflation != NULL && i < estimate->features; i++) {
-        (void)json_array_append_new(list,
-                                    json_pack("{s:s, s:o, s:o, s:o}", "name", estimate->names[i],
-                                              "estimate", json_latch_number(inflation[i].estimate),
-                                              "low", json_latch_number(inflation[i].low), "high",
-                                              json_latch_number(inflation[i].high)));
+        json_t *made = document_json(inflation_rows, &inflation[i]);
+        json_latch_set(&made, "name", json_string(estimate->names[i]));
+        json_latch_append(&list, made);
     }
     return list;
 }
 
-static json_t *diagnostics_json(const struct tremolo_estimate *estimate)
-{
-    const struct tremolo_measured *residual = &estimate->diagnosis.residual_sd;
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "residual_sd",
-        json_latch_number(residual->estimate), "residual_sd_low", json_latch_number(residual->low),
-        "residual_sd_high", json_latch_number(residual->high), "f_test",
-        f_test_json(&estimate->diagnosis.f_test), "variance_inflation", inflation_json(estimate),
-        "condition", json_latch_number(estimate->condition), "negative_eigenvalues",
-        whole(estimate->negative), "noise_sd", json_latch_number(estimate->noise_sd), "noise_ratio",
-        json_latch_number(estimate->noise_ratio), "shift_max",
-        json_latch_number(estimate->shift_max));
-}
+static const struct document_row diagnostics_rows[] = {
+    {"residual_sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.estimate),
+     .words = "of the prediction's residuals, in the response's own unit"},
+    {"residual_sd_low", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.low),
+     .words = "of its interval at the document's level, by the group jackknife"},
+    {"residual_sd_high", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.high)},
+    {"f_test", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = f_json, .rows = f_rows,
+     .words =
+         "of the hypothesis that all slopes are zero, by the covariances of features and "
+         "response over the buckets (Hotelling), which keeps its level at any noise; null with "
+         "as many features as buckets"},
+    {"variance_inflation", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = inflation_json,
+     .rows = inflation_rows,
+     .words =
+         "of each feature, with its interval at the document's level: how much the variance "
+         "of its coefficient grows because other features resemble it; null where the interval "
+         "spans a factor of ten"},
+    {"condition", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(condition),
+     .words = "of the matrix that was solved"},
+    {"negative_eigenvalues", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(negative),
+     .words = "of the unbiased moment, bent by the prediction"},
+    {"noise_sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(noise_sd),
+     .words = "of the noise in one feature of one noisy sample, in half ranges; null for ballots"},
+    {"noise_ratio", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(noise_ratio),
+     .words = "of ballots: the noise by the matrix that is solved; intervals by standard errors "
+              "hold up to 0.21"},
+    {"shift_max", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(shift_max),
+     .words = "of ballots: predictions with and without weights differ by at most so many residual "
+              "standard deviations"},
+    {NULL}};
 
-json_t *estimate_document(const struct tremolo_estimate *estimate)
-{
-    static const double devices_max = 1e15; /* beyond it a count says no more than "out of reach" */
-    double needed = estimate->devices_needed;
-    double degrees = estimate->rows != NULL ? estimate->rows[0].degrees : NAN;
-    return json_pack(
-        "{s:i, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:n}",
-        "tremolo_estimate", ESTIMATE_DOCUMENT_VERSION, "title", text(estimate->title), "study",
-        text(estimate->study), "release", text(estimate->release), "inputs",
-        inputs_json(estimate->inputs), "response", "name", text(estimate->response), "unit",
-        text(estimate->unit), "range", json_latch_number(estimate->response_range), "response_cut",
-        json_latch_number(estimate->response_cut), "state", text(estimate->state), "round",
-        whole(estimate->round), "rounds", whole(estimate->rounds), "reports",
-        whole(estimate->reports), "devices", whole(estimate->devices), "round_reports",
-        whole(estimate->round_reports), "repeated", whole(estimate->repeated), "devices_needed",
-        needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null(), "level",
-        json_latch_number(estimate->level), "coefficients",
-        coefficients_json(estimate, estimate->rows), "covariance", covariance_json(estimate),
-        "inference", "round", whole(estimate->evidence_round), "why", text(estimate->evidence_why),
-        "degrees", json_latch_number(degrees), "not_identified", unclear_json(estimate), "remark",
-        text(estimate->remark), "prediction", prediction_json(estimate), "r2",
-        json_latch_number(estimate->r2), "r2_low", json_latch_number(estimate->r2_low), "r2_high",
-        json_latch_number(estimate->r2_high), "diagnostics", diagnostics_json(estimate), "tails",
-        estimate->tails != NULL ? tails_json(estimate) : json_null(), "guarantee");
-}
+/* ---------------------------------------------------------------- rounds */
 
-/* What the paper's theorems say of a protocol of rounds. */
+#define THEOREM(member) DOCUMENT_AT(struct tremolo_convergence_answer, member)
+
+static const struct document_row convergence_rows[] = {
+    {"rounds", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.rounds)},
+    {"gradient_variance", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.variance)},
+    {"gradient_variance_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.variance_bound)},
+    {"beta_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.B)},
+    {"feature_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.R)},
+    {"response_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.M)},
+    {"smoothness", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.smoothness)},
+    {"excess_loss_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.corrected)},
+    {"excess_loss_as_printed", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.printed)},
+    {NULL}};
+
 json_t *estimate_convergence(const struct tremolo_convergence_answer *convergence)
 {
-    const struct tremolo_convergence_input *input = &convergence->input;
-    const struct tremolo_convergence *result = &convergence->result;
-    if (!convergence->known) {
-        return json_null();
-    }
-    const struct {
-        const char *name;
-        double value;
-    } members[] = {
-        {"rounds", input->rounds},
-        {"gradient_variance", result->variance},
-        {"gradient_variance_bound", result->variance_bound},
-        {"beta_bound", input->B},
-        {"feature_bound", input->R},
-        {"response_bound", input->M},
-        {"smoothness", input->smoothness},
-        {"excess_loss_bound", result->corrected},
-        {"excess_loss_as_printed", result->printed},
-    };
-    json_t *object = json_object();
-    /* A moment that is almost 0 makes bounds infinite, which is null in JSON. */
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        (void)json_object_set_new(object, members[i].name, json_latch_number(members[i].value));
-    }
-    return object;
+    return convergence->known ? document_json(convergence_rows, convergence) : json_null();
 }
 
-/* ---------------------------------------------------------------- reading */
+static json_t *convergence_json(const void *of)
+{
+    return estimate_convergence(&((const struct tremolo_estimate *)of)->convergence);
+}
+
+static bool is_of_rounds(const void *of)
+{
+    return ((const struct tremolo_estimate *)of)->of_rounds;
+}
+
+static json_t *last_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return json_latch_numbers(estimate->last, estimate->features);
+}
+
+static json_t *average_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return estimate->average != NULL ? json_latch_numbers(estimate->average, estimate->features)
+                                     : json_null();
+}
+
+static const struct document_row iteration_rows[] = {
+    {"last", DOCUMENT_LIST, .make = last_json, .element = &number_row},
+    {"average", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = average_json, .element = &number_row},
+    {NULL}};
+
+static json_t *iteration_json(const void *of)
+{
+    const struct tremolo_estimate *estimate = of;
+    return estimate->last != NULL ? document_json(iteration_rows, estimate) : json_null();
+}
+
+static bool is_served(const void *of)
+{
+    return ((const struct tremolo_estimate *)of)->state != NULL;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static json_t *inputs_of(const void *of)
+{
+    return inputs_json(((const struct tremolo_estimate *)of)->inputs);
+}
+
+static json_t *needed_json(const void *of)
+{
+    static const double devices_max = 1e15; /* beyond it a count says no more than "out of reach" */
+    double needed = ((const struct tremolo_estimate *)of)->devices_needed;
+    return needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null();
+}
+
+static const char *const releases[] = {"sample", "ballot", NULL};
+static const char *const states[] = {"open", "done", NULL};
+
+static const struct document_row response_rows[] = {
+    {"name", DOCUMENT_TEXT, 0, AT(response)},
+    {"unit", DOCUMENT_TEXT, 0, AT(unit), .words = "empty without one"},
+    {"range", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(response_range),
+     .words = "from its lowest to its highest value"},
+    {NULL}};
+
+static const struct document_row inference_rows[] = {
+    {"round", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(evidence_round),
+     .words = "that the coefficients are from, counted from 0; null: all"},
+    {"why", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(evidence_why),
+     .words = "why they are from there; studies with rounds"},
+    {"degrees", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(degrees),
+     .words = "of freedom of Student's t"},
+    {NULL}};
+
+/* Members that other parts write; their rows describe them alone. */
+
+static const struct document_row text_row = {.type = DOCUMENT_TEXT};
+
+static const struct document_row part_row = {NULL, DOCUMENT_ANY,
+                                             .rules = "{\"type\": [\"string\", \"object\"]}"};
+static const struct document_row sentence_row = {NULL, DOCUMENT_LIST, .element = &part_row};
+
+static const char *const answer_titles[] = {"Learnt", "Certain", "Private", NULL};
+
+static const struct document_row answer_rows[] = {
+    {"title", DOCUMENT_TEXT, .choices = answer_titles},
+    {"text", DOCUMENT_LIST, .element = &part_row,
+     .words = "a sentence in parts: words, and objects with a name that comes from a study"},
+    {"facts", DOCUMENT_LIST, .element = &sentence_row, .words = "sentences below it"},
+    {"others", DOCUMENT_LIST, DOCUMENT_OPTIONAL, .element = &sentence_row,
+     .words = "of Learnt: the other significant effects, the largest first"},
+    {"share", DOCUMENT_REAL, DOCUMENT_OPTIONAL | DOCUMENT_NULLABLE,
+     .words = "of Learnt: devices as a share of those needed, while some are lacking"},
+    {"significant", DOCUMENT_WHOLE, DOCUMENT_OPTIONAL,
+     .words = "of Certain: effects with an interval that excludes zero"},
+    {"of", DOCUMENT_WHOLE, DOCUMENT_OPTIONAL, .words = "of Certain: all effects"},
+    {NULL}};
+
+static const struct document_row point_row = {NULL, DOCUMENT_LIST, .element = &number_row};
+
+static const struct document_row series_rows[] = {
+    {"name", .type = DOCUMENT_TEXT},
+    {"title", DOCUMENT_TEXT, DOCUMENT_OPTIONAL, .words = "the name in full, for a picture"},
+    {"reference", DOCUMENT_BOOLEAN, DOCUMENT_OPTIONAL,
+     .words = "true of what the others are compared with"},
+    {"points", DOCUMENT_LIST, .element = &point_row,
+     .words = "x and y, and the ends of an interval around y where there is one"},
+    {NULL}};
+
+static const struct document_row plain_number_row = {.type = DOCUMENT_REAL};
+
+static const struct document_row figure_rows[] = {
+    {"title", .type = DOCUMENT_TEXT},
+    {"words", .type = DOCUMENT_TEXT},
+    {"x", .type = DOCUMENT_TEXT},
+    {"y", .type = DOCUMENT_TEXT},
+    {"dots", .type = DOCUMENT_BOOLEAN},
+    {"include", DOCUMENT_LIST, .element = &plain_number_row},
+    {"series", DOCUMENT_LIST, .rows = series_rows},
+    {NULL}};
+
+static const struct document_row made_rows[] = {
+    {"version", .type = DOCUMENT_TEXT},
+    {"time", .type = DOCUMENT_TEXT},
+    {"command", DOCUMENT_TEXT, DOCUMENT_NULLABLE, .words = "as it was typed"},
+    {NULL}};
+
+static const struct document_row document_rows[] = {
+    {"tremolo_estimate", DOCUMENT_CONST, .low = ESTIMATE_DOCUMENT_VERSION,
+     .words = "version of this document"},
+    {"title", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(title),
+     .words = "of the study, or what was asked"},
+    {"study", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(study),
+     .words = "id of the study; null when the reports do not name one"},
+    {"release", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(release), .choices = releases,
+     .words = "what devices sent; null when raw data were read"},
+    {"inputs", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = inputs_of, .rows = inputs_rows,
+     .words = "the raw columns, and how the features follow from them: what predict needs"},
+    {"response", DOCUMENT_OBJECT, .rows = response_rows},
+    {"response_cut", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(response_cut), .low = 0, .high = 1,
+     .words =
+         "share of the responses beyond their range, which devices clip: from ballots slopes "
+         "are drawn to zero by about as much, which the intervals do not include; null where a "
+         "source cannot know it, as from reports alone"},
+    {"state", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(state), .choices = states,
+     .words = "of a server's study"},
+    {"round", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(round),
+     .words = "the newest of a server's study, counted from 0 as by the protocol"},
+    {"rounds", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(rounds),
+     .words = "planned by a study, or in the file"},
+    {"reports", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(reports), .words = "all that count"},
+    {"devices", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(devices),
+     .words = "that sent them, at least"},
+    {"round_reports", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(round_reports),
+     .words = "of the newest round"},
+    {"repeated", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(repeated),
+     .words = "reports of a file that came twice and count once"},
+    {"devices_needed", DOCUMENT_COUNT, DOCUMENT_NULLABLE, .make = needed_json,
+     .words = "for significant effects of a usual size, by plan at its usual guesses; null: not "
+              "known, or no number that could be had"},
+    {"level", DOCUMENT_REAL, DOCUMENT_ABOVE | DOCUMENT_BELOW, AT(level), .low = 0, .high = 1,
+     .words = "of all intervals"},
+    {"coefficients", DOCUMENT_LIST, .make = table_json, .rows = coefficient_rows,
+     .words = "for conclusions, the intercept last; empty where remark says why"},
+    {"covariance", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = covariance_json,
+     .element = &triangle_row,
+     .words =
+         "of the coefficients, own units, by the group jackknife: the lower triangle, row i "
+         "with i + 1 numbers; null where noise hides one of the two, and in all when the moment "
+         "of the features is not positive without some bucket, or raw data were read"},
+    {"inference", DOCUMENT_OBJECT, .rows = inference_rows},
+    {"not_identified", DOCUMENT_LIST, .make = hidden_json, .element = &text_row,
+     .words = "a sentence on the coefficients that the noise hides, or nothing"},
+    {"remark", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(remark),
+     .words = "why there are no coefficients"},
+    {"prediction", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = prediction_json,
+     .rows = prediction_rows, .words = "null when there is none"},
+    {"r2", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2),
+     .words = "share of the response's variance that the prediction explains, from the reports "
+              "alone; null when the noise hides it. Of ballots it is that of people weighed by how "
+              "typical they are, with responses clipped to their range: where some are far from "
+              "typical, or effects are not linear, that among all people can lie outside r2_low to "
+              "r2_high"},
+    {"r2_low", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_low),
+     .words = "of its interval at the document's level: by a group jackknife of noisy samples, by "
+              "draws of the posterior for ballots, which cover less where the signal is weak"},
+    {"r2_high", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_high)},
+    {"diagnostics", DOCUMENT_OBJECT, .rows = diagnostics_rows},
+    {"tails", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = tails_json, .rows = tails_rows,
+     .words = "how far reports reach, compared with the law of honest ones; null when it is not "
+              "known"},
+    {"guarantee", DOCUMENT_OBJECT, DOCUMENT_NULLABLE | DOCUMENT_ELSEWHERE, .rows = guarantee_rows,
+     .words = "what the release promises each device; null when raw data were read"},
+    {"notes", DOCUMENT_LIST, DOCUMENT_ELSEWHERE, .element = &sentence_row,
+     .words = "sentences that belong below the table, in parts as those of answers"},
+    {"answers", DOCUMENT_LIST, DOCUMENT_ELSEWHERE, .low = 3, .high = 3, .rows = answer_rows,
+     .rules = "{\"minItems\": 3, \"maxItems\": 3}",
+     .words = "what was learnt, how certain and how private it is, in sentences that everything "
+              "which shows the estimate uses"},
+    {"iteration", DOCUMENT_OBJECT, DOCUMENT_NULLABLE | DOCUMENT_OPTIONAL, .when = is_served,
+     .make = iteration_json, .rows = iteration_rows,
+     .words = "iterates of a server's study with rounds, scaled units"},
+    {"convergence", DOCUMENT_OBJECT, DOCUMENT_NULLABLE | DOCUMENT_OPTIONAL, .when = is_of_rounds,
+     .make = convergence_json, .rows = convergence_rows,
+     .words = "what the paper's theorems say of the rounds; null when the noise hides it"},
+    {"figures", DOCUMENT_LIST, DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE, .rows = figure_rows},
+    {"how", DOCUMENT_LIST, DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE, .element = &text_row,
+     .words = "how it was computed, in sentences"},
+    {"made", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE, .rows = made_rows,
+     .words = "of a saved file"},
+    {NULL}};
+
+json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guarantee)
+{
+    json_t *document = document_json(document_rows, estimate);
+    json_latch_set(&document, "guarantee", guarantee);
+    estimate_set_answers(&document);
+    return document;
+}
+
+json_t *estimate_schema(void)
+{
+    static const char head[] =
+        "{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\","
+        " \"$id\": \"https://tremolo.invalid/estimate.schema.json\", \"title\": \"A tremolo "
+        "estimate\","
+        " \"description\": \"What fit, simulate and GET /v1/studies/{id}/estimate write, and what "
+        "dashboards and saved pages read. What a source cannot know is null, or for the last "
+        "members "
+        "absent.\"}";
+    return document_schema(document_rows, head);
+}
 
 bool estimate_document_is(const json_t *document)
 {
     return json_integer_value(json_object_get(document, "tremolo_estimate")) ==
                ESTIMATE_DOCUMENT_VERSION &&
            json_is_array(json_object_get(document, "coefficients"));
-}
-
-static void set_interval(json_t *row, double half)
-{
-    double middle = json_number_value(json_object_get(row, "estimate"));
-    (void)json_object_set_new(row, "low", json_latch_number(middle - half));
-    (void)json_object_set_new(row, "high", json_latch_number(middle + half));
-}
-
-static void set_level(json_t *rows, double level, double degrees)
-{
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
-        const json_t *error = json_object_get(row, "standard_error");
-        if (json_is_number(error) && degrees > 0) {
-            set_interval(row, json_number_value(error) *
-                                  tremolo_student_quantile(0.5 + level / 2, degrees));
-        }
-        (void)json_object_set_new(row, "score", json_null());
-    }
-}
-
-/* Degrees of freedom of rows at the level before, which are buckets in use less one: robust rows
- * may have fewer than the table. NAN where no interval tells. */
-static double degrees_of(const json_t *rows, double before)
-{
-    size_t index;
-    json_t *row;
-    json_array_foreach(rows, index, row)
-    {
-        double error = json_number_value(json_object_get(row, "standard_error"));
-        double half = json_number_value(json_object_get(row, "high")) -
-                      json_number_value(json_object_get(row, "estimate"));
-        if (error > 0 && json_is_number(json_object_get(row, "high"))) {
-            double degrees = 1;
-            while (degrees < TREMOLO_BUCKETS - 1 &&
-                   half < error * tremolo_student_quantile(0.5 + before / 2, degrees + 0.5)) {
-                degrees++;
-            }
-            return degrees;
-        }
-    }
-    return NAN;
-}
-
-/* As predicts(), of a document. */
-static void set_told(json_t *document, double level)
-{
-    json_t *prediction = json_object_get(document, "prediction");
-    const json_t *rows = json_object_get(document, "coefficients");
-    const json_t *p =
-        json_object_get(json_object_get(json_object_get(document, "diagnostics"), "f_test"), "p");
-    bool told = !json_is_string(json_object_get(document, "release")) ||
-                json_number_value(json_object_get(document, "r2")) > 0.0 ||
-                (json_is_number(p) && json_number_value(p) < 1.0 - level);
-    for (size_t i = 0; i + 1 < json_array_size(rows); i++) { /* the last is the intercept */
-        told = told || json_is_true(json_object_get(json_array_get(rows, i), "identified"));
-    }
-    if (json_is_object(prediction)) {
-        (void)json_object_set_new(prediction, "told", json_boolean(told));
-    }
-}
-
-/* Intervals of inflations are symmetric in the logarithm, those of the residuals in the square,
- * and both are proportional to Student's quantile. */
-static void stretch_diagnostics(json_t *diagnostics, double ratio)
-{
-    json_t *row;
-    size_t index;
-    double middle = json_number_value(json_object_get(diagnostics, "residual_sd"));
-    double end = json_number_value(json_object_get(diagnostics, "residual_sd_high"));
-    double half = ratio * (end * end - middle * middle);
-    bool known = end > 0 && middle * middle > half;
-    (void)json_object_set_new(diagnostics, "residual_sd_low",
-                              json_latch_number(known ? sqrt(middle * middle - half) : NAN));
-    (void)json_object_set_new(diagnostics, "residual_sd_high",
-                              json_latch_number(known ? sqrt(middle * middle + half) : NAN));
-    json_array_foreach(json_object_get(diagnostics, "variance_inflation"), index, row)
-    {
-        middle = json_number_value(json_object_get(row, "estimate"));
-        end = json_number_value(json_object_get(row, "high"));
-        if (middle > 0 && end > 0) {
-            double factor = pow(end / middle, ratio);
-            (void)json_object_set_new(row, "low", json_latch_number(fmax(middle / factor, 1.0)));
-            (void)json_object_set_new(row, "high", json_latch_number(middle * factor));
-        }
-    }
-}
-
-void estimate_document_level(json_t *document, double level)
-{
-    const json_t *inference = json_object_get(document, "inference");
-    double degrees = json_number_value(json_object_get(inference, "degrees"));
-    double before = json_number_value(json_object_get(document, "level"));
-    if (before == level) {
-        return;
-    }
-    if (degrees > 0) {
-        stretch_diagnostics(json_object_get(document, "diagnostics"),
-                            tremolo_student_quantile(0.5 + level / 2, degrees) /
-                                tremolo_student_quantile(0.5 + before / 2, degrees));
-    }
-    set_level(json_object_get(document, "coefficients"), level, degrees);
-    json_t *robust = json_object_get(json_object_get(document, "tails"), "robust");
-    set_level(robust, level, degrees_of(robust, before));
-    set_told(document, level);
-    (void)json_object_set_new(document, "r2_low", json_null());
-    (void)json_object_set_new(document, "r2_high", json_null());
-    (void)json_object_set_new(document, "level", json_latch_number(level));
-    estimate_set_answers(document);
-}
-
-enum tremolo_status tremolo_estimate_json_level(char **json, const char *document, size_t length,
-                                                double level)
-{
-    json_t *read = json_loadb(document, length, JSON_REJECT_DUPLICATES, NULL);
-    if (!estimate_document_is(read)) {
-        json_decref(read);
-        return TREMOLO_MALFORMED;
-    }
-    if (level > 0 && level < 1) {
-        estimate_document_level(read, level);
-    }
-    char *text = json_latch_exact(read);
-    if (text == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    *json = text;
-    return TREMOLO_OK;
 }

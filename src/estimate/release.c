@@ -1,18 +1,407 @@
-/* release.c -- how a study's reports are summed, and what the sums tell. */
-#include "tremolo_release.h"
+/* release.c -- decoded reports as rows, and rows added to exact sums.
+ *
+ * A ballot's row keeps its id and its answer, and is expanded to its entries only when it is added:
+ * rows that wait would take hundreds of times the room otherwise.
+ *
+ * Expanding is most of a server's work on ballots, so ChaCha runs in eight lanes here. A ballot's key
+ * is a block of ChaCha20 under the study's id, with the report's id in place of counter and nonce:
+ * eight ballots fill the lanes. Its directions are a stream of ChaCha8 under that key: eight blocks
+ * of one ballot fill them. The generator is written once, in vectors of the compiler; on processors
+ * with AVX2 it is built for them, and their instructions count the bits. */
+#include "release.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "expand.h"
-#include "tremolo_honest.h"
-#include "inputs.h"
-#include "accountant.h"
-#include "tremolo_regression.h"
-#include "study_internal.h"
+/* ---------------------------------------------------------------- rows */
 
-static const double ROUNDING_VARIANCE = 1.0 / 12; /* to the wire */
+/* Bits come most significant first; `held` keeps the newest of them below. */
+static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
+                                         unsigned width)
+{
+    uint32_t held = 0;
+    unsigned bits = 0;
+    uint32_t sign = UINT32_C(1) << (width - 1);
+    for (unsigned i = 0; i < count; i++) {
+        while (bits < width) {
+            held = held << 8 | *packed++;
+            bits += 8;
+        }
+        bits -= width;
+        uint32_t code = held >> bits & (2 * sign - 1);
+        if (code == sign) {
+            return TREMOLO_OUT_OF_BOUNDS;
+        }
+        values[i] = (int16_t)((int32_t)(code ^ sign) - (int32_t)sign);
+    }
+    return (held & ((UINT32_C(1) << bits) - 1)) == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+size_t tremolo_row_values(const struct tremolo_study *study)
+{
+    return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
+}
+
+enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
+                                       const struct tremolo_study *study)
+{
+    unsigned count = tremolo_study_coordinates(study);
+    bool ballot = study->release == TREMOLO_RELEASE_BALLOT;
+    size_t released_bytes = ballot ? 1 : ((size_t)count * study->wire_bits + 7) / 8;
+    bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
+    if (report->has_response != public_response || report->coordinate_bytes != released_bytes) {
+        return TREMOLO_MALFORMED;
+    }
+    if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
+        return TREMOLO_WRONG_STUDY;
+    }
+    if (ballot) {
+        memcpy(row, report->id, TREMOLO_REPORT_ID_BYTES);
+        row[EXPAND_ANSWER] = report->coordinates[0];
+        row[EXPAND_RESPONSE] = report->response;
+        return TREMOLO_OK;
+    }
+    if (public_response) {
+        row[count] = report->response;
+    }
+    return unpack_values(row, report->coordinates, count, study->wire_bits);
+}
+
+double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study)
+{
+    unsigned n = study->release == TREMOLO_RELEASE_BALLOT ? 0 : tremolo_study_coordinates(study);
+    int64_t norm2 = 0;
+    for (unsigned i = 0; i < n; i++) {
+        norm2 += (int32_t)row[i] * row[i];
+    }
+    return (double)norm2;
+}
+
+/* ---------------------------------------------------------------- the directions of ballots */
+
+enum {
+    KEY_PAIRS = 10,
+    DIRECTION_PAIRS = 4,
+    CHUNK = 16 * EXPAND_LANES, /* words that all lanes make at once */
+    STEP = 16,                 /* entries added at once */
+    MIDDLE = 16,               /* of the bits of a word */
+};
+
+static uint32_t load_word(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static void make_keys_plain(chacha_lanes x[16], const chacha_lanes state[16])
+{
+    chacha_blocks(x, state, KEY_PAIRS);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void make_keys_avx2(chacha_lanes x[16],
+                                                           const chacha_lanes state[16])
+{
+    chacha_blocks(x, state, KEY_PAIRS);
+}
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define make_keys_avx2 make_keys_plain
+#define HAS_AVX2       0
+#endif
+
+void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
+                 const int16_t *rows, size_t count)
+{
+    chacha_lanes state[16], x[16];
+    chacha_begin(state);
+    for (size_t i = 0; i < 8; i++) {
+        state[4 + i] += load_word(study_id + 4 * i);
+    }
+    for (size_t lane = 0; lane < count; lane++) {
+        uint8_t id[TREMOLO_REPORT_ID_BYTES];
+        memcpy(id, rows + lane * EXPAND_ROW_VALUES, sizeof id);
+        for (size_t i = 0; i < 4; i++) {
+            state[12 + i][lane] = load_word(id + 4 * i);
+        }
+    }
+    if (HAS_AVX2) {
+        make_keys_avx2(x, state);
+    } else {
+        make_keys_plain(x, state);
+    }
+    memcpy(keys->word, x, sizeof keys->word);
+}
+
+/* ------------------------------------------------------------- words counted */
+
+/* The next block of each lane, of each word how many of its bits are set: 16 of a lane, then those
+ * of the next. */
+typedef void count_fn(uint8_t counts[CHUNK], const chacha_lanes state[16]);
+
+static void count_plain(uint8_t counts[CHUNK], const chacha_lanes state[16])
+{
+    chacha_lanes x[16];
+    chacha_blocks(x, state, DIRECTION_PAIRS);
+    chacha_count_bits(x);
+    for (unsigned i = 0; i < 16; i += 4) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        chacha_lanes four = x[i] | x[i + 1] << 8 | x[i + 2] << 16 | x[i + 3] << 24;
+#else
+        chacha_lanes four = x[i] << 24 | x[i + 1] << 16 | x[i + 2] << 8 | x[i + 3];
+#endif
+        for (size_t lane = 0; lane < EXPAND_LANES; lane++) {
+            uint32_t word = four[lane];
+            memcpy(counts + 16 * lane + i, &word, sizeof word);
+        }
+    }
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define AVX2_INLINE static inline __attribute__((always_inline, target("avx2")))
+
+/* Of each byte. */
+AVX2_INLINE __m256i count_bytes(chacha_lanes words)
+{
+    const __m256i of_four =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i low = _mm256_set1_epi8(15);
+    __m256i x = (__m256i)words;
+    return _mm256_add_epi8(
+        _mm256_shuffle_epi8(of_four, _mm256_and_si256(x, low)),
+        _mm256_shuffle_epi8(of_four, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
+}
+
+/* Of each word of four vectors. Neighbours are added twice, and what they leave empty is filled
+ * from the next vector, within each half of a register: x[0]'s words, then x[1]'s.. The last step
+ * puts those of a lane side by side. */
+AVX2_INLINE __m256i count_words(const chacha_lanes x[4])
+{
+    const __m256i one = _mm256_set1_epi8(1);
+    const __m256i by_lane = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    __m256i pairs[4];
+    for (unsigned i = 0; i < 4; i++) {
+        pairs[i] = _mm256_maddubs_epi16(count_bytes(x[i]), one);
+    }
+    __m256i first = _mm256_maddubs_epi16(_mm256_packus_epi16(pairs[0], pairs[1]), one);
+    __m256i second = _mm256_maddubs_epi16(_mm256_packus_epi16(pairs[2], pairs[3]), one);
+    return _mm256_shuffle_epi8(_mm256_packus_epi16(first, second), by_lane);
+}
+
+AVX2_INLINE void store_halves(uint8_t *low, uint8_t *high, __m256i value)
+{
+    _mm_storeu_si128((__m128i *)(void *)low, _mm256_castsi256_si128(value));
+    _mm_storeu_si128((__m128i *)(void *)high, _mm256_extracti128_si256(value, 1));
+}
+
+__attribute__((target("avx2"))) static void count_avx2(uint8_t counts[CHUNK],
+                                                       const chacha_lanes state[16])
+{
+    chacha_lanes x[16];
+    chacha_blocks(x, state, DIRECTION_PAIRS);
+    __m256i a = count_words(x), b = count_words(x + 4);
+    __m256i c = count_words(x + 8), d = count_words(x + 12);
+    __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
+    store_halves(counts, counts + 64, _mm256_unpacklo_epi64(ab, cd));
+    store_halves(counts + 16, counts + 80, _mm256_unpackhi_epi64(ab, cd));
+    ab = _mm256_unpackhi_epi32(a, b), cd = _mm256_unpackhi_epi32(c, d);
+    store_halves(counts + 32, counts + 96, _mm256_unpacklo_epi64(ab, cd));
+    store_halves(counts + 48, counts + 112, _mm256_unpackhi_epi64(ab, cd));
+}
+
+#else
+#define count_avx2 count_plain
+#endif
+
+static count_fn *counting(bool wide)
+{
+    return wide && HAS_AVX2 ? count_avx2 : count_plain;
+}
+
+/* ------------------------------------------------------------- one ballot */
+
+/* Eight blocks of one ballot. */
+static void begin_ballot(chacha_lanes state[16], const struct expand_keys *keys, size_t lane,
+                         unsigned answer)
+{
+    chacha_begin(state);
+    for (size_t i = 0; i < 8; i++) {
+        state[4 + i] += keys->word[i][lane];
+    }
+    state[12] = (chacha_lanes){0, 1, 2, 3, 4, 5, 6, 7};
+    state[13] += answer >> TREMOLO_BALLOT_SIGNS;
+}
+
+/* What a row starts with: minus the middle of all directions. */
+static uint8_t start_of(unsigned answer)
+{
+    int signs = 0;
+    for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+        signs += (answer >> j & 1) != 0 ? 1 : -1;
+    }
+    return (uint8_t)(-MIDDLE * signs);
+}
+
+/* 255: the direction's counts are taken away. */
+static uint8_t flip_of(unsigned answer, unsigned direction)
+{
+    return (answer >> direction & 1) != 0 ? 0 : 255;
+}
+
+/* Add the counts, or with flip = 255 take them away. Sums wrap, and end within -80..80. */
+static void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_t flip)
+{
+    size_t i = 0;
+    for (; i + STEP <= count; i += STEP) {
+        for (size_t k = 0; k < STEP; k++) {
+            row[i + k] = (uint8_t)(row[i + k] + (counts[i + k] ^ flip) - flip);
+        }
+    }
+    for (; i < count; i++) {
+        row[i] = (uint8_t)(row[i] + (counts[i] ^ flip) - flip);
+    }
+}
+
+static void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
+                       unsigned answer, bool wide)
+{
+    chacha_lanes state[16];
+    uint8_t counts[CHUNK];
+    size_t used = CHUNK;
+    count_fn *count_chunk = counting(wide);
+    begin_ballot(state, keys, lane, answer);
+    memset(row, start_of(answer), entries);
+    for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+        for (size_t i = 0; i < entries;) {
+            if (used == CHUNK) {
+                count_chunk(counts, state);
+                state[12] += EXPAND_LANES;
+                used = 0;
+            }
+            size_t more = entries - i < CHUNK - used ? entries - i : CHUNK - used;
+            add_counts((uint8_t *)row + i, counts + used, more, flip_of(answer, j));
+            i += more;
+            used += more;
+        }
+    }
+}
+
+/* ------------------------------------------------------------- eight ballots
+ *
+ * Short rows end in the middle of what eight lanes make. So eight ballots share the lanes for
+ * the blocks that their own chunks leave over, and their counts are kept until a row is added up
+ * in one go. */
+
+enum {
+    SHORT_WORDS = TREMOLO_BALLOT_SIGNS * EXPAND_SHORT_ENTRIES,
+    SHORT_COUNTS = (SHORT_WORDS + CHUNK - 1) / CHUNK * CHUNK + STEP, /* whole steps are read */
+};
+
+struct short_counts {
+    uint8_t of[EXPAND_LANES][SHORT_COUNTS];
+};
+
+/* The blocks from `first` on, of all ballots together. */
+static void count_shared(struct short_counts *counts, const struct expand_keys *keys,
+                         const int16_t *ballots, size_t count, size_t first, size_t blocks,
+                         count_fn *count_chunk)
+{
+    uint8_t made[CHUNK];
+    chacha_lanes state[16];
+    chacha_begin(state);
+    memcpy(state + 4, keys->word, sizeof keys->word);
+    for (size_t lane = 0; lane < count; lane++) {
+        unsigned answer = (unsigned)ballots[lane * EXPAND_ROW_VALUES + EXPAND_ANSWER];
+        state[13][lane] = answer >> TREMOLO_BALLOT_SIGNS;
+    }
+    state[12] += (uint32_t)first;
+    for (size_t block = first; block < blocks; block++) {
+        count_chunk(made, state);
+        state[12] += 1;
+        for (size_t lane = 0; lane < count; lane++) {
+            memcpy(counts->of[lane] + 16 * block, made + 16 * lane, 16);
+        }
+    }
+}
+
+static void count_own(struct short_counts *counts, const struct expand_keys *keys, size_t lane,
+                      unsigned answer, size_t chunks, count_fn *count_chunk)
+{
+    chacha_lanes state[16];
+    begin_ballot(state, keys, lane, answer);
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        count_chunk(counts->of[lane] + CHUNK * chunk, state);
+        state[12] += EXPAND_LANES;
+    }
+}
+
+typedef uint8_t step_bytes __attribute__((vector_size(STEP)));
+
+static void add_up(uint8_t *row, size_t entries, const uint8_t *counts, unsigned answer)
+{
+    const step_bytes start = start_of(answer) + (step_bytes){0};
+    step_bytes flip[TREMOLO_BALLOT_SIGNS], from, sum;
+    for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+        flip[j] = flip_of(answer, j) + (step_bytes){0};
+    }
+    for (size_t i = 0; i < entries; i += STEP) {
+        sum = start;
+        for (unsigned j = 0; j < TREMOLO_BALLOT_SIGNS; j++) {
+            memcpy(&from, counts + j * entries + i, sizeof from);
+            sum += (from ^ flip[j]) - flip[j];
+        }
+        if (entries - i >= STEP) {
+            memcpy(row + i, &sum, STEP);
+        } else {
+            memcpy(row + i, &sum, entries - i);
+        }
+    }
+}
+
+static void expand_short(int8_t *rows, size_t entries, const struct expand_keys *keys,
+                         const int16_t *ballots, size_t count, bool wide)
+{
+    struct short_counts counts;
+    count_fn *count_chunk = counting(wide);
+    size_t blocks = (TREMOLO_BALLOT_SIGNS * entries + 15) / 16;
+    size_t chunks = blocks / EXPAND_LANES;
+    bool share = blocks % EXPAND_LANES < count; /* and not each a chunk more */
+    if (share) {
+        count_shared(&counts, keys, ballots, count, chunks * EXPAND_LANES, blocks, count_chunk);
+    } else {
+        chunks++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned answer = (unsigned)ballots[i * EXPAND_ROW_VALUES + EXPAND_ANSWER];
+        count_own(&counts, keys, i, answer, chunks, count_chunk);
+        add_up((uint8_t *)rows + i * entries, entries, counts.of[i], answer);
+    }
+}
+
+void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
+                 const int16_t *ballots, size_t count, bool wide)
+{
+    struct expand_keys keys;
+    for (size_t at = 0; at < count; at += EXPAND_LANES) {
+        size_t more = count - at < EXPAND_LANES ? count - at : EXPAND_LANES;
+        const int16_t *from = ballots + at * EXPAND_ROW_VALUES;
+        int8_t *to = rows + at * entries;
+        expand_keys(&keys, study_id, from, more);
+        if (entries <= EXPAND_SHORT_ENTRIES) {
+            expand_short(to, entries, &keys, from, more, wide);
+            continue;
+        }
+        for (size_t i = 0; i < more; i++) {
+            expand_row(to + i * entries, entries, &keys, i,
+                       (unsigned)from[i * EXPAND_ROW_VALUES + EXPAND_ANSWER], wide);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- sums */
 
 /* No released coordinate exceeds this in magnitude. */
 static int wire_max(const struct tremolo_study *study)
@@ -80,8 +469,6 @@ bool tremolo_release_watches(const struct tremolo_moments *moments,
            memcmp(tail.limits.norm2, law.limits.norm2, sizeof law.limits.norm2) == 0;
 }
 
-/* ---------------------------------------------------------------- ballots */
-
 struct expansion {
     const struct tremolo_study *study;
     const int16_t *rows;
@@ -124,529 +511,4 @@ enum tremolo_status tremolo_release_fold(struct tremolo_moments *moments,
     expansion.count = count;
     expansion.entries = tremolo_ballot_entries(study);
     return tremolo_moments_add_ballots(moments, next_ballot, &expansion, buckets, count);
-}
-
-enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
-                                            const struct tremolo_moments *moments,
-                                            const struct tremolo_study *study)
-{
-    const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
-    struct tremolo_ballot_sums sums[TREMOLO_BUCKETS];
-    double scale;
-    unsigned filled = 0;
-    enum tremolo_status status = tremolo_rank_scale(&scale, &law);
-    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
-        status = tremolo_moments_ballots(&sums[b], moments, b);
-        filled += status == TREMOLO_OK && sums[b].count > 0;
-    }
-    if (status != TREMOLO_OK || filled < 2) {
-        *ballots = NULL;
-        return status;
-    }
-    const struct tremolo_ballot_release release = {
-        .dimension = study->dimension,
-        .response_public = study->response == TREMOLO_RESPONSE_PUBLIC,
-        .h = (double)study->constant / TREMOLO_BALLOT_ONE,
-        .g = (double)study->response_weight / TREMOLO_BALLOT_ONE,
-        .c = scale,
-        .row_scale = sqrt(8.0 * TREMOLO_BALLOT_SIGNS), /* entries have the variance 8 */
-        .response_scale = TREMOLO_RESPONSE_MAX,
-    };
-    return tremolo_ballot_new(ballots, sums, TREMOLO_BUCKETS, &release);
-}
-
-/* ---------------------------------------------------------------- noisy samples */
-
-struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
-                                                 double feature_bound, double response_bound)
-{
-    bool is_private = study->response == TREMOLO_RESPONSE_PRIVATE;
-    double wire = ldexp(1, study->wire_shift);
-    double noise = ldexp(1, study->noise_log2) / wire;
-    double amplitude = study->amplitude / wire;
-    double feature_scale = study->unit / feature_bound / wire;
-    return (struct tremolo_sample_release){
-        .dimension = study->dimension,
-        .keep = (double)study->keep / TREMOLO_KEEP_ONE,
-        .noise_variance = noise * noise + ROUNDING_VARIANCE,
-        .modulation = amplitude * amplitude / 2,
-        .vectors = study->vectors,
-        .feature_scale = feature_scale,
-        .response_scale = is_private ? feature_scale : TREMOLO_RESPONSE_MAX / response_bound,
-        .response_private = is_private,
-        .largest = feature_bound * feature_bound,
-    };
-}
-
-/* ---------------------------------------------------------------- planning */
-
-/* An answer's coordinate, or a product of answers, lies about the share of those who give it. */
-double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate)
-{
-    const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, coordinate);
-    const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
-    if (tremolo_study_file_terms(file)->release != TREMOLO_RELEASE_BALLOT ||
-        coordinate >= tremolo_study_file_dimension(file) ||
-        !tremolo_inputs_are_answers(inputs, &inputs->feature[coordinate])) {
-        return INFINITY;
-    }
-    double share = (at->low + at->high) / 2;
-    return 4.0 * fmax(share * (1.0 - share), 1e-6);
-}
-
-double tremolo_release_least_variance(const struct tremolo_study_file *file)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
-        least = fmin(least, tremolo_release_variance(file, i));
-    }
-    return least;
-}
-
-double tremolo_release_wider(const struct tremolo_study_file *file, size_t coordinate)
-{
-    return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / tremolo_release_variance(file, coordinate),
-                1.0);
-}
-
-double tremolo_release_widest(const struct tremolo_study_file *file)
-{
-    double widest = 1.0;
-    for (size_t i = 0; i < tremolo_study_file_dimension(file); i++) {
-        widest = fmax(widest, tremolo_release_wider(file, i));
-    }
-    return widest;
-}
-
-static double ballots_needed(const struct tremolo_study *study, double wider)
-{
-    const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
-    struct tremolo_ballot_plan_input input = {
-        .dimension = study->dimension,
-        .response_public = study->response == TREMOLO_RESPONSE_PUBLIC,
-        .h = (double)study->constant / TREMOLO_BALLOT_ONE,
-        .g = (double)study->response_weight / TREMOLO_BALLOT_ONE,
-        .devices = study->dimension + 3.0, /* the number that is asked for does not depend on it */
-        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-        .r2 = TREMOLO_PLAN_R2,
-        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-        .wider = wider,
-    };
-    struct tremolo_ballot_plan plan;
-    return tremolo_rank_scale(&input.c, &law) == TREMOLO_OK &&
-                   tremolo_ballot_plan(&plan, &input) == TREMOLO_OK
-               ? plan.devices_needed
-               : INFINITY;
-}
-
-double tremolo_release_devices_needed(const struct tremolo_study *study, double wider)
-{
-    if (study->release == TREMOLO_RELEASE_BALLOT) {
-        return ballots_needed(study, wider);
-    }
-    struct tremolo_sample_release release = tremolo_release_of(study, 1.0, 1.0);
-    double unit = release.keep * release.feature_scale;
-    /* Vectors have the length 1, so that the waves' variance is shared by the coordinates. */
-    double wire = release.noise_variance +
-                  release.modulation * (double)release.vectors / (double)release.dimension;
-    const struct tremolo_plan_input input = {
-        .dimension = release.dimension,
-        .devices = (double)release.dimension + 3.0,
-        .noise_sd = sqrt(wire) / unit,
-        .feature_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-        .r2 = TREMOLO_PLAN_R2,
-        .response_variance = TREMOLO_PLAN_SD * TREMOLO_PLAN_SD,
-        .response_private = release.response_private,
-    };
-    return tremolo_plan_needed(&input);
-}
-
-void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight)
-{
-    for (size_t i = 0; i < count; i++) {
-        V[i] = weight * vectors[i] / TREMOLO_VECTOR_ONE;
-    }
-}
-
-void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        vectors[i] = (int16_t)lrint(V[i] * TREMOLO_VECTOR_ONE);
-    }
-}
-
-enum tremolo_status tremolo_release_debias(struct tremolo_debiased **evidence,
-                                           struct tremolo_moments *moments,
-                                           const struct tremolo_sample_release *release)
-{
-    struct tremolo_sums sums[TREMOLO_BUCKETS];
-    enum tremolo_status status = TREMOLO_OK;
-    for (unsigned b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
-        status = tremolo_moments_bucket(moments, &sums[b], b);
-    }
-    return status == TREMOLO_OK ? tremolo_debias_new(evidence, sums, release) : status;
-}
-
-enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,
-                                             struct tremolo_moments *moments,
-                                             const struct tremolo_sample_release *release,
-                                             const int16_t *vectors)
-{
-    struct tremolo_sample_release round = *release;
-    size_t count = release->vectors * release->dimension;
-    double *V = calloc(count + 1, sizeof *V);
-    if (V == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    tremolo_release_from_wire(V, vectors, count, 1.0);
-    round.V = V;
-    enum tremolo_status status = tremolo_release_debias(evidence, moments, &round);
-    free(V);
-    return status;
-}
-
-/* ---------------------------------------------------------------- without the farthest */
-
-/* The sums within the cut, or NULL when all are. */
-static enum tremolo_status take_within(struct tremolo_moments **within,
-                                       const struct tremolo_moments *moments)
-{
-    struct tremolo_tail tail;
-    if (!tremolo_moments_tail(&tail, moments) || tail.set_aside == 0 ||
-        tail.reports - tail.set_aside < 2) {
-        return TREMOLO_OK;
-    }
-    return tremolo_moments_within(within, moments);
-}
-
-/* The noise variance of reports that are not beyond the cut, by that of all. */
-static double noise_within(const struct tremolo_moments *moments,
-                           const struct tremolo_sample_release *release)
-{
-    struct tremolo_tail tail;
-    if (!tremolo_moments_tail(&tail, moments)) {
-        return 1.0;
-    }
-    unsigned n = (unsigned)tail.limits.released;
-    double cut =
-        (double)tail.limits.norm2[TREMOLO_TAIL_CUT] / (release->noise_variance - ROUNDING_VARIANCE);
-    return (1.0 - tremolo_chi2_tail(n + 2, 0.0, cut)) / (1.0 - tremolo_chi2_tail(n, 0.0, cut));
-}
-
-enum tremolo_status tremolo_release_robust(struct tremolo_debiased **evidence,
-                                           const struct tremolo_moments *moments,
-                                           const struct tremolo_sample_release *release,
-                                           const int16_t *vectors)
-{
-    struct tremolo_moments *within = NULL;
-    struct tremolo_sample_release left = *release;
-    left.noise_variance *= noise_within(moments, release);
-    enum tremolo_status status = take_within(&within, moments);
-    *evidence = NULL;
-    if (within != NULL) {
-        status = vectors != NULL ? tremolo_release_evidence(evidence, within, &left, vectors)
-                                 : tremolo_release_debias(evidence, within, &left);
-    }
-    tremolo_moments_free(within);
-    return status;
-}
-
-enum tremolo_status tremolo_release_robust_ballots(struct tremolo_ballot **ballots,
-                                                   const struct tremolo_moments *moments,
-                                                   const struct tremolo_study *study)
-{
-    struct tremolo_moments *within = NULL;
-    enum tremolo_status status = take_within(&within, moments);
-    *ballots = NULL;
-    if (within != NULL) {
-        status = tremolo_release_ballots(ballots, within, study);
-    }
-    tremolo_moments_free(within);
-    return status;
-}
-
-/* ---------------------------------------------------------------- */
-/* a decoded report as integers, and whether an honest device sent them.
- *
- * Plausibility: an honest device releases keep x + W + noise, rounded. Its
- * norm is at most that of the clipped sample, of the modulation
- * (amplitude sqrt m), of the rounding (half a step each) and of the noise;
- * the noise's squared norm is sigma^2 chi^2 with n degrees of freedom, and
- *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
- * with t = ln 1e9. A liar can therefore pull the moments no further than an
- * unlucky honest device could.
- *
- * A ballot's row keeps its id and its answer, and becomes the entries it stands for only when
- * it is added: hundreds of them would wait otherwise. Every answer is plausible. */
-
-/* Bits come most significant first; `held` keeps the newest of them below. */
-static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
-                                         unsigned width)
-{
-    uint32_t held = 0;
-    unsigned bits = 0;
-    uint32_t sign = UINT32_C(1) << (width - 1);
-    for (unsigned i = 0; i < count; i++) {
-        while (bits < width) {
-            held = held << 8 | *packed++;
-            bits += 8;
-        }
-        bits -= width;
-        uint32_t code = held >> bits & (2 * sign - 1);
-        if (code == sign) {
-            return TREMOLO_OUT_OF_BOUNDS;
-        }
-        values[i] = (int16_t)((int32_t)(code ^ sign) - (int32_t)sign);
-    }
-    return (held & ((UINT32_C(1) << bits) - 1)) == 0 ? TREMOLO_OK : TREMOLO_MALFORMED;
-}
-
-size_t tremolo_row_values(const struct tremolo_study *study)
-{
-    return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
-}
-
-enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
-                                       const struct tremolo_study *study)
-{
-    unsigned count = tremolo_study_coordinates(study);
-    bool ballot = study->release == TREMOLO_RELEASE_BALLOT;
-    size_t released_bytes = ballot ? 1 : ((size_t)count * study->wire_bits + 7) / 8;
-    bool public_response = study->response == TREMOLO_RESPONSE_PUBLIC;
-    if (report->has_response != public_response || report->coordinate_bytes != released_bytes) {
-        return TREMOLO_MALFORMED;
-    }
-    if (memcmp(report->study_tag, study->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
-        return TREMOLO_WRONG_STUDY;
-    }
-    if (ballot) {
-        memcpy(row, report->id, TREMOLO_REPORT_ID_BYTES);
-        row[EXPAND_ANSWER] = report->coordinates[0];
-        row[EXPAND_RESPONSE] = report->response;
-        return TREMOLO_OK;
-    }
-    if (public_response) {
-        row[count] = report->response;
-    }
-    return unpack_values(row, report->coordinates, count, study->wire_bits);
-}
-
-double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study)
-{
-    unsigned n = study->release == TREMOLO_RELEASE_BALLOT ? 0 : tremolo_study_coordinates(study);
-    int64_t norm2 = 0;
-    for (unsigned i = 0; i < n; i++) {
-        norm2 += (int32_t)row[i] * row[i];
-    }
-    return (double)norm2;
-}
-
-double tremolo_row_reach(const struct tremolo_study *study)
-{
-    double n = tremolo_study_coordinates(study);
-    double step = ldexp(1.0, study->wire_shift);
-    double keep = (double)study->keep / TREMOLO_KEEP_ONE;
-    double sample = keep * study->clip / step;
-    /* Vectors are orthonormal within 2^-10 only; 1 % covers it. */
-    double modulation = 1.01 * study->amplitude * sqrt((double)study->vectors) / step;
-    double rounding = sqrt(n);
-    return sample + modulation + rounding;
-}
-
-double tremolo_row_norm2_max(const struct tremolo_study *study)
-{
-    const double t = 9.0 * log(10.0);
-    double n = tremolo_study_coordinates(study);
-    double noise = ldexp(1.0, study->noise_log2 - study->wire_shift);
-    double norm = tremolo_row_reach(study) + noise * sqrt(n + 2.0 * sqrt(n * t) + 2.0 * t);
-    return norm * norm;
-}
-
-/* ---------------------------------------------------------------- */
-/* the law of honest reports' tails, and reports held against it.
- *
- * Noisy samples. The released vector is b + z with z normal and |b| at most the clipped sample,
- * the modulation and the rounding together. |b + z|^2 grows stochastically with |b|, so the limits are
- * quantiles of the noncentral chi-square at the largest |b|. Leaving those beyond the cut out
- * lowers the noise's variance, too: to sigma^2 P(chi^2_(n+2) <= t) / P(chi^2_n <= t) for a
- * sample in the middle, which is what debiasing then takes out. What the sample's own place
- * changes about it is below 1e-4 of t.
- *
- * Ballots. Each entry of a random answer's row is a centred binomial of 160 halves; its
- * moment generating function is below that of a normal variable of variance 40, hence that of
- * the row's squared norm below that of 40 chi^2, and Chernoff's bound holds:
- *     P(|row|^2 > 40 x) <= exp(-(x - D - D ln(x / D)) / 2).
- *
- * Limits are integers, rounded up to ten leading bits, so that two libraries whose logarithms
- * differ in the last place agree about them, unless a value lies on a step. Where they do not, a
- * server folds its log anew, and sums of workers that counted with different limits are added
- * up without their tails, which are then null. */
-
-static const double norm_probability[TREMOLO_TAIL_LIMITS] = {1e-2, 1e-3, TREMOLO_CUT_PROBABILITY,
-                                                             1e-5, 1e-6};
-static const double value_probability = 1e-4;
-
-enum { LEADING_BITS = 10, BALLOT_HALVES = 160, BALLOT_VARIANCE = 40 };
-
-static int64_t round_up(double value)
-{
-    int exponent;
-    double fraction = frexp(value, &exponent);
-    double rounded = ldexp(ceil(ldexp(fraction, LEADING_BITS)), exponent - LEADING_BITS);
-    return (int64_t)ceil(fmin(rounded, 9e18));
-}
-
-/* Increasing, also where the noise is too small to tell them apart. */
-static void set_norm(struct tremolo_honest *law, size_t k, double norm2)
-{
-    int64_t limit = round_up(norm2);
-    int64_t least = k > 0 ? law->limits.norm2[k - 1] + 1 : 1;
-    law->limits.norm2[k] = limit > least ? limit : least;
-    law->probability[k] = norm_probability[k];
-}
-
-/* ---------------------------------------------------------------- noisy samples */
-
-static void sample_law(struct tremolo_honest *law, const struct tremolo_study *study)
-{
-    unsigned n = tremolo_study_coordinates(study);
-    double sd = ldexp(1.0, study->noise_log2 - study->wire_shift);
-    double reach = tremolo_row_reach(study) / sd;
-    double one = (fmin(study->clip, study->unit) * study->keep / TREMOLO_KEEP_ONE +
-                  1.01 * study->amplitude * sqrt((double)study->vectors)) /
-                     ldexp(1.0, study->wire_shift) +
-                 1.0;
-    law->unit = sd;
-    law->limits.released = n;
-    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
-        set_norm(law, k, sd * sd * tremolo_chi2_quantile(n, reach * reach, norm_probability[k]));
-    }
-    double value = one - sd * tremolo_normal_quantile(value_probability);
-    law->limits.value = (int32_t)fmin((double)round_up(value), TREMOLO_MAX_FOLD_VALUE);
-    law->value_probability = value_probability;
-}
-
-/* ---------------------------------------------------------------- ballots */
-
-/* The x where Chernoff's bound is exp(-log_tail). */
-static double chernoff(double degrees, double log_tail)
-{
-    double low = degrees;
-    double high = degrees + 2.0 * log_tail + 2.0 * sqrt(degrees * log_tail) + 1.0;
-    for (int i = 0; i < 100; i++) { /* Laurent and Massart: it lies below `high` */
-        double x = 0.5 * (low + high);
-        if (0.5 * (x - degrees - degrees * log(x / degrees)) < log_tail) {
-            low = x;
-        } else {
-            high = x;
-        }
-    }
-    return high;
-}
-
-/* P(a centred binomial of 160 halves > value) */
-static double entry_tail(int value)
-{
-    double tail = 0.0;
-    int sign;
-    for (int k = BALLOT_HALVES; k > BALLOT_HALVES / 2 + value; k--) {
-        tail += exp(lgamma_r(BALLOT_HALVES + 1.0, &sign) - lgamma_r(k + 1.0, &sign) -
-                    lgamma_r(BALLOT_HALVES - k + 1.0, &sign) - BALLOT_HALVES * M_LN2);
-    }
-    return tail;
-}
-
-static void ballot_law(struct tremolo_honest *law, const struct tremolo_study *study)
-{
-    double entries = (double)tremolo_ballot_entries(study);
-    double first = ldexp((double)study->rank_top, -32); /* that the rank is a first one */
-    double answers = 1 << 8;
-    double likelier =
-        answers * fmax(first / study->rank_first, (1.0 - first) / (answers - study->rank_first));
-    law->unit = sqrt(BALLOT_VARIANCE);
-    law->limits.released = (size_t)entries;
-    law->limits.cut_values = true;
-    law->numbers = study->dimension + 1u + (study->response == TREMOLO_RESPONSE_PRIVATE ? 1u : 0u);
-    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
-        set_norm(law, k, BALLOT_VARIANCE * chernoff(entries, log(likelier / norm_probability[k])));
-    }
-    /* Some entry of a report, above or below: with at most value_probability in all. */
-    law->limits.value = 1;
-    while (law->limits.value < TREMOLO_MAX_BALLOT_VALUE &&
-           2.0 * entries * likelier * entry_tail(law->limits.value) > value_probability) {
-        law->limits.value++;
-    }
-    law->value_probability = fmin(1.0, likelier * entry_tail(law->limits.value));
-}
-
-void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *study)
-{
-    *law = (struct tremolo_honest){.numbers = 0};
-    if (study->release == TREMOLO_RELEASE_BALLOT) {
-        ballot_law(law, study);
-    } else {
-        sample_law(law, study);
-    }
-}
-
-bool tremolo_ballot_pair(size_t *first, size_t *second, size_t coordinate, size_t numbers)
-{
-    size_t row = 0;
-    while (row < numbers && coordinate >= numbers - row) {
-        coordinate -= numbers - row;
-        row++;
-    }
-    *first = row;
-    *second = row + coordinate;
-    return row < numbers;
-}
-
-/* ---------------------------------------------------------------- judging */
-
-/* ln of a bound on P(at least `seen` of `reports`), each with probability p: Chernoff's. */
-static double log_chance(uint64_t seen, uint64_t reports, double p)
-{
-    double n = (double)reports;
-    double share = (double)seen / n;
-    if (!(share > p)) {
-        return 0.0;
-    }
-    double rest = seen < reports ? (1.0 - share) * log((1.0 - share) / (1.0 - p)) : 0.0;
-    return -n * (share * log(share / p) + rest);
-}
-
-void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail *tail,
-                         const struct tremolo_honest *law)
-{
-    size_t n = tail->limits.released;
-    double tests = TREMOLO_TAIL_LIMITS + 2.0 * (double)n; /* Bonferroni */
-    double least = 0.0;
-    *tails = (struct tremolo_tails){.worst = TREMOLO_TAIL_CUT,
-                                    .numbers = law->numbers,
-                                    .reports = tail->reports,
-                                    .set_aside = tail->set_aside};
-    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
-        tails->norm[k].beyond = sqrt((double)tail->limits.norm2[k]) / law->unit;
-        tails->norm[k].expected = law->probability[k] * (double)tail->reports;
-        tails->norm[k].seen = tail->beyond[k];
-        double chance = log_chance(tail->beyond[k], tail->reports, law->probability[k]);
-        tails->worst = chance < least ? k : tails->worst;
-        least = fmin(least, chance);
-    }
-    tails->value_beyond = tail->limits.value / law->unit;
-    tails->value_expected = law->value_probability * (double)tail->reports;
-    for (size_t i = 0; i < 2 * n; i++) {
-        bool high = i < n;
-        uint64_t seen = high ? tail->high[i] : tail->low[i - n];
-        double chance = log_chance(seen, tail->reports, law->value_probability);
-        least = fmin(least, chance);
-        if (tests * exp(chance) < TREMOLO_TAILS_FALSE_ALARM &&
-            tails->values < TREMOLO_TAILS_NOTABLE) {
-            tails->value[tails->values].coordinate = high ? i : i - n;
-            tails->value[tails->values].high = high;
-            tails->value[tails->values++].seen = seen;
-        }
-    }
-    tails->probability = fmin(1.0, tests * exp(least));
-    tails->alarm = tails->probability < TREMOLO_TAILS_FALSE_ALARM;
 }

@@ -1,6 +1,15 @@
-/* report_file.c -- write and read the header of a file of reports. */
-#include "tremolo_report_file.h"
+/* report_file.c -- a file of reports: written by a simulation, read into evidence, fitted.
+ *
+ * Reading trusts nothing. The two lines before the reports are checked as input from outside, each
+ * report is decoded by the strict decoder, checked against the file's study and counted once: the same
+ * bytes again are ignored, other bytes under the same id are an error. The sums are exact, so within
+ * the only round of a file the order of reports does not matter. With several rounds it says whose
+ * reports belong together, and a device stays in the jackknife's bucket that its first report chose.
+ *
+ * Inference rests on all rounds together, whatever predicts. */
+#include "report_file.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -10,12 +19,20 @@
 #include "estimate_json.h"
 #include "inputs.h"
 #include "study_internal.h"
-#include "tremolo_release.h"
-#include "tremolo_study_file.h"
+
+enum {
+    HEADER_MAX = 1 << 20, /* bytes of a line */
+    ROUNDS_MAX = 1024,
+    REPORTS_MAX = 100000000,
+    FOLD_BATCH = 8192,
+};
+
+static const char *const predictor_names[] = {"auto", "one-shot", "unbiased", "pooled",
+                                              "iterative"};
 
 static const char first_line[] = "tremolo reports 2\n";
 
-/* A study's integers in the order of the line, and what a ballot has beside. */
+/* A study's integers in the order of the line, and what a ballot has besides them. */
 static const struct study_integer all_integers[] = {
     STUDY_INTEGER(dimension),
     STUDY_INTEGER(unit),
@@ -29,7 +46,7 @@ static const struct study_integer all_integers[] = {
     STUDY_INTEGER(wire_shift),
     STUDY_INTEGER(wire_bits),
     {"response_private", offsetof(struct tremolo_study, response), 1},
-    {"rounds", offsetof(struct tremolo_study, rounds), TREMOLO_REPORT_FILE_ROUNDS_MAX},
+    {"rounds", offsetof(struct tremolo_study, rounds), ROUNDS_MAX},
     {NULL, 0, 0}};
 static const struct study_integer ballot_integers[] = {STUDY_INTEGER(rank_first),
                                                        STUDY_INTEGER(rank_top),
@@ -37,11 +54,33 @@ static const struct study_integer ballot_integers[] = {STUDY_INTEGER(rank_first)
                                                        STUDY_INTEGER(response_weight),
                                                        {NULL, 0, 0}};
 
-/* That a device may give in each round, of which the file has the first; absent: one. */
+/* How many samples a device may give in each round, of which the file has the first; absent: one. */
 static const struct study_integer more_samples[] = {
     {"samples", offsetof(struct tremolo_study, samples), TREMOLO_STUDY_MAX_SAMPLES}, {NULL, 0, 0}};
 
-/* ----------------------------------------------------------------- writing */
+/* The numbers of the second line, and what they must be. */
+static const struct real {
+    const char *name;
+    size_t place; /* in struct tremolo_report_header */
+    double least;
+    bool above; /* the least itself is not enough */
+} reals[] = {
+#define REAL(member, ...)                                                                          \
+    {                                                                                              \
+#member, offsetof(struct tremolo_report_header, member), __VA_ARGS__                       \
+    }
+    REAL(step, 0, false),
+    REAL(radius, 0, false),
+    REAL(feature_bound, 0, true),
+    REAL(response_bound, 0, true),
+    REAL(distance, 0, false),
+    REAL(delta, 0, false),
+    REAL(response_centre, -INFINITY, false),
+    REAL(response_scale, 0, true),
+};
+enum { REALS = sizeof reals / sizeof reals[0] };
+
+/* ---------------------------------------------------------------- writing */
 
 static json_t *names_json(const struct tremolo_report_header *header)
 {
@@ -78,25 +117,19 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
 {
     size_t d = header->study.dimension;
     json_t *root = json_pack(
-        "{s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o,s:f,s:f,s:o,s:s,s:s}", "study",
-        study_json(&header->study), "step", header->step, "radius", header->radius, "feature_bound",
-        header->feature_bound, "response_bound", header->response_bound, "distance",
-        header->distance, "delta", header->delta, "centre", json_latch_numbers(header->centre, d),
-        "scale", json_latch_numbers(header->scale, d), "response_centre", header->response_centre,
-        "response_scale", header->response_scale, "names", names_json(header), "response",
-        header->response, "unit", header->unit);
-    if (header->range != NULL) {
-        json_latch_set(&root, "range", json_latch_numbers(header->range, d + 1));
-    }
-    if (header->inputs != NULL) {
-        json_latch_set(&root, "inputs", inputs_json(header->inputs));
+        "{s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o}", "study", study_json(&header->study), "centre",
+        json_latch_numbers(header->centre, d), "scale", json_latch_numbers(header->scale, d),
+        "names", names_json(header), "response", header->response, "unit", header->unit, "range",
+        json_latch_numbers(header->range, d + 1), "inputs", inputs_json(header->inputs));
+    for (size_t i = 0; i < REALS; i++) {
+        const double *value = (const void *)((const char *)header + reals[i].place);
+        json_latch_set(&root, reals[i].name, json_real(*value));
     }
     if (header->standardised) {
         json_latch_set(&root, "standardised", json_true());
     }
     bool good = root != NULL && fputs(first_line, file) != EOF &&
-                json_dumpf(root, file, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0 &&
-                fputc('\n', file) != EOF;
+                json_dumpf(root, file, JSON_LATCH_EXACT) == 0 && fputc('\n', file) != EOF;
     json_decref(root);
     return good;
 }
@@ -115,7 +148,7 @@ bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *stu
     return good;
 }
 
-/* ----------------------------------------------------------------- reading */
+/* ---------------------------------------------------------------- the two lines */
 
 static bool take_id(struct tremolo_study *study, const char *text)
 {
@@ -168,13 +201,6 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
     return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
 
-static bool take_real(double *value, const json_t *root, const char *name)
-{
-    const json_t *entry = json_object_get(root, name);
-    *value = json_number_value(entry);
-    return json_is_number(entry) && isfinite(*value);
-}
-
 static double *take_reals(const json_t *array, size_t count, bool positive)
 {
     double *values = json_array_size(array) == count ? calloc(count, sizeof *values) : NULL;
@@ -210,45 +236,42 @@ static bool take_names(struct tremolo_report_header *header, const json_t *root)
     return good;
 }
 
-static bool take_inputs(struct tremolo_report_header *header, const json_t *inputs)
+/* NULL, or which member of the analyst's own units is not sound. */
+static const char *take_own_units(struct tremolo_report_header *header, const json_t *root)
 {
     char error[TREMOLO_TERMS_ERROR_BYTES];
-    return inputs == NULL || (inputs_from_json(&header->inputs, inputs, error) &&
-                              header->inputs->features == header->study.dimension);
-}
-
-/* What older files do not have. Where it is, it must be sound. NULL, or what is not. */
-static const char *take_later_members(struct tremolo_report_header *header, const json_t *root)
-{
-    const json_t *unit = json_object_get(root, "unit");
-    const json_t *range = json_object_get(root, "range");
-    size_t count = (size_t)header->study.dimension + 1;
-    if (unit != NULL && !take_name(header->unit, unit)) {
+    const json_t *standardised = json_object_get(root, "standardised");
+    header->standardised = json_is_true(standardised);
+    header->range = take_reals(json_object_get(root, "range"), header->study.dimension + 1u, true);
+    if (!take_name(header->unit, json_object_get(root, "unit"))) {
         return "the study's line: unit must be text";
     }
-    const json_t *standardised = json_object_get(root, "standardised");
     if (standardised != NULL && !json_is_boolean(standardised)) {
         return "the study's line: standardised must be true or false";
     }
-    header->standardised = json_is_true(standardised);
-    header->range = take_reals(range, count, true);
-    if (range != NULL && header->range == NULL) {
+    if (header->range == NULL) {
         return "the study's line: range must be a number above 0 for each feature and the "
                "response";
     }
-    return take_inputs(header, json_object_get(root, "inputs"))
+    return inputs_from_json(&header->inputs, json_object_get(root, "inputs"), error) &&
+                   header->inputs->features == header->study.dimension
                ? NULL
                : "the study's line: inputs must be sound and make as many features as there are";
 }
 
-/* Ballots have no delta. */
-static bool scales_sound(const struct tremolo_report_header *header)
+static bool take_scalars(struct tremolo_report_header *header, const json_t *root)
 {
-    bool ballot = header->study.release == TREMOLO_RELEASE_BALLOT;
-    bool good = ballot ? header->delta == 0 : header->delta > 0 && header->delta < 1;
-    return good && header->feature_bound > 0 && header->response_bound > 0 &&
-           header->distance >= 0 && header->response_scale > 0 && header->centre != NULL &&
-           header->scale != NULL && header->step >= 0 && header->radius >= 0;
+    for (size_t i = 0; i < REALS; i++) {
+        double value = json_latch_member(root, reals[i].name);
+        if (!isfinite(value) || value < reals[i].least ||
+            (reals[i].above && value == reals[i].least)) {
+            return false;
+        }
+        memcpy((char *)header + reals[i].place, &value, sizeof value);
+    }
+    /* Ballots have no delta. */
+    return header->study.release == TREMOLO_RELEASE_BALLOT ? header->delta == 0
+                                                           : header->delta > 0 && header->delta < 1;
 }
 
 static bool take_header(struct tremolo_report_header *header, const json_t *root)
@@ -266,14 +289,8 @@ static bool take_header(struct tremolo_report_header *header, const json_t *root
     header->study.response_bounds = bounds;
     header->centre = take_reals(json_object_get(root, "centre"), d, false);
     header->scale = take_reals(json_object_get(root, "scale"), d, true);
-    return take_real(&header->step, root, "step") && take_real(&header->radius, root, "radius") &&
-           take_real(&header->feature_bound, root, "feature_bound") &&
-           take_real(&header->response_bound, root, "response_bound") &&
-           take_real(&header->distance, root, "distance") &&
-           take_real(&header->delta, root, "delta") &&
-           take_real(&header->response_centre, root, "response_centre") &&
-           take_real(&header->response_scale, root, "response_scale") && take_names(header, root) &&
-           tremolo_study_check(&header->study) == TREMOLO_OK && scales_sound(header);
+    return header->centre != NULL && header->scale != NULL && take_scalars(header, root) &&
+           take_names(header, root) && tremolo_study_check(&header->study) == TREMOLO_OK;
 }
 
 /* One line of at most `capacity` bytes, its newline removed. */
@@ -290,36 +307,7 @@ static bool read_line(char *line, size_t capacity, FILE *file)
     return true;
 }
 
-bool tremolo_report_file_open(struct tremolo_report_header *header, FILE *file,
-                              char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
-{
-    char magic[sizeof first_line];
-    char *line = malloc(TREMOLO_REPORT_FILE_HEADER_MAX);
-    const char *reason = NULL;
-    memset(header, 0, sizeof *header);
-    if (line == NULL) {
-        reason = "out of memory";
-    } else if (!read_line(magic, sizeof magic, file) ||
-               strncmp(magic, first_line, sizeof first_line - 2) != 0) {
-        reason = "this is no file of reports";
-    } else if (!read_line(line, TREMOLO_REPORT_FILE_HEADER_MAX, file)) {
-        reason = "the study's line is missing or too long";
-    } else {
-        json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
-        reason = root == NULL                 ? "the study's line is not JSON"
-                 : !take_header(header, root) ? "the study's numbers are not sound"
-                                              : take_later_members(header, root);
-        json_decref(root);
-    }
-    free(line);
-    if (reason != NULL) {
-        tremolo_report_header_free(header);
-        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s", reason);
-    }
-    return reason == NULL;
-}
-
-void tremolo_report_header_free(struct tremolo_report_header *header)
+static void free_header(struct tremolo_report_header *header)
 {
     free(header->centre);
     free(header->scale);
@@ -328,6 +316,39 @@ void tremolo_report_header_free(struct tremolo_report_header *header)
     tremolo_inputs_free(header->inputs);
     memset(header, 0, sizeof *header);
 }
+
+/* Read the two lines; everything is checked as input from outside. On failure *header is empty and
+ * `error` is one sentence. */
+static bool open_file(struct tremolo_report_header *header, FILE *file,
+                      char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    char magic[sizeof first_line];
+    char *line = malloc(HEADER_MAX);
+    const char *reason = NULL;
+    memset(header, 0, sizeof *header);
+    if (line == NULL) {
+        reason = "out of memory";
+    } else if (!read_line(magic, sizeof magic, file) ||
+               strncmp(magic, first_line, sizeof first_line - 2) != 0) {
+        reason = "this is no file of reports";
+    } else if (!read_line(line, HEADER_MAX, file)) {
+        reason = "the study's line is missing or too long";
+    } else {
+        json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        reason = root == NULL                 ? "the study's line is not JSON"
+                 : !take_header(header, root) ? "the study's numbers are not sound"
+                                              : take_own_units(header, root);
+        json_decref(root);
+    }
+    free(line);
+    if (reason != NULL) {
+        free_header(header);
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s", reason);
+    }
+    return reason == NULL;
+}
+
+/* ---------------------------------------------------------------- rounds and reports in the file */
 
 static bool take_round(int16_t *vectors, const json_t *root, const struct tremolo_study *study,
                        unsigned round)
@@ -351,11 +372,13 @@ static bool take_round(int16_t *vectors, const json_t *root, const struct tremol
     return tremolo_round_check(study, &checked) == TREMOLO_OK;
 }
 
-bool tremolo_report_file_open_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
-                                    unsigned round)
+/* False unless the line opens round `round` with sound vectors, which fill `vectors`
+ * (study.vectors rows of d). */
+static bool read_round(int16_t *vectors, FILE *file, const struct tremolo_study *study,
+                       unsigned round)
 {
-    char *line = malloc(TREMOLO_REPORT_FILE_HEADER_MAX);
-    json_t *root = line != NULL && read_line(line, TREMOLO_REPORT_FILE_HEADER_MAX, file)
+    char *line = malloc(HEADER_MAX);
+    json_t *root = line != NULL && read_line(line, HEADER_MAX, file)
                        ? json_loads(line, JSON_REJECT_DUPLICATES, NULL)
                        : NULL;
     bool good = root != NULL && take_round(vectors, root, study, round);
@@ -364,25 +387,24 @@ bool tremolo_report_file_open_round(int16_t *vectors, FILE *file, const struct t
     return good;
 }
 
-int tremolo_report_file_next(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
+/* The next report into bytes; its length, or END, CUT (the file is cut short or a length is impossible)
+ * or ROUND: then read_round() reads its line. */
+enum { END = 0, CUT = -1, ROUND = -2 };
+
+static int read_report(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
 {
     int low = getc(file);
     if (low == EOF) {
-        return ferror(file) != 0 ? TREMOLO_REPORT_FILE_CUT : TREMOLO_REPORT_FILE_END;
+        return ferror(file) != 0 ? CUT : END;
     }
     int high = getc(file);
     int length = low + 256 * high;
     if (high == EOF || length > (int)TREMOLO_MAX_REPORT_BYTES ||
         fread(bytes, 1, (size_t)length, file) != (size_t)length) {
-        return TREMOLO_REPORT_FILE_CUT;
+        return CUT;
     }
-    return length == 0 ? TREMOLO_REPORT_FILE_ROUND : length;
+    return length == 0 ? ROUND : length;
 }
-
-/* ---------------------------------------------------------------- */
-/* read a file of reports. */
-
-enum { REPORTS_MAX = 100000000, FOLD_BATCH = 8192 };
 
 /* Evidence of all rounds together; one round of d features needs about
  * 256 d^2 bytes. */
@@ -394,13 +416,23 @@ struct seen {
     uint64_t hash;
 };
 
+/* What the file's sums say, round by round. */
+struct rounds {
+    size_t count;
+    size_t devices; /* reports of each round, repeats not counted */
+    size_t repeated;
+    struct tremolo_evidence *evidence; /* of every round */
+};
+
 struct reader {
-    struct tremolo_report_rounds made;
+    struct rounds made;
     const struct tremolo_report_header *header;
-    struct tremolo_sample_release release; /* of noisy samples */
+    struct tremolo_sample_release release; /* of noisy samples, with the current round's vectors */
+    struct tremolo_honest law;
     FILE *file;
     char *error;      /* TREMOLO_REPORT_FILE_ERROR_BYTES for a sentence */
-    int16_t *vectors; /* of the current round */
+    int16_t *vectors; /* of the current round, */
+    double *V;        /* and as debiasing wants them */
     struct tremolo_moments *moments;
     int16_t *rows; /* waiting for the fold */
     uint8_t *buckets;
@@ -539,8 +571,7 @@ static enum tremolo_status open_round(struct reader *reader)
 {
     const struct tremolo_study *study = &reader->header->study;
     double n = study->dimension + 1.0;
-    if (!tremolo_report_file_open_round(reader->vectors, reader->file, study,
-                                        (unsigned)reader->made.count)) {
+    if (!read_round(reader->vectors, reader->file, study, (unsigned)reader->made.count)) {
         return fail(reader, TREMOLO_MALFORMED, "the line of round %zu is not sound",
                     reader->made.count);
     }
@@ -553,41 +584,26 @@ static enum tremolo_status open_round(struct reader *reader)
     return status == TREMOLO_OK ? TREMOLO_OK : say(reader, status);
 }
 
-static enum tremolo_status tell_ballots(struct reader *reader)
+/* What the round's sums say. A round counts once that is known; until then its evidence is freed
+ * here. Without the reports beyond honest noise only a single round is estimated: rounds are pooled as
+ * they are. */
+static enum tremolo_status conclude(struct reader *reader)
 {
-    struct tremolo_report_rounds *made = &reader->made;
     const struct tremolo_study *study = &reader->header->study;
-    enum tremolo_status status = tremolo_release_ballots(&made->ballots, reader->moments, study);
-    if (status == TREMOLO_OK && made->ballots == NULL) {
-        status = TREMOLO_MALFORMED;
+    struct tremolo_evidence *evidence = &reader->made.evidence[reader->made.count];
+    tremolo_release_from_wire(reader->V, reader->vectors, (size_t)study->vectors * study->dimension,
+                              1.0);
+    enum tremolo_status status =
+        tremolo_evidence_of(evidence, reader->moments, study, &reader->law, &reader->release);
+    if (status == TREMOLO_OK && evidence->samples == NULL && evidence->ballots == NULL) {
+        status = TREMOLO_MALFORMED; /* all devices are in one bucket */
     }
-    return status == TREMOLO_OK
-               ? tremolo_release_robust_ballots(&made->robust_ballots, reader->moments, study)
-               : status;
-}
-
-/* What the round's sums tell. */
-static enum tremolo_status tell(struct reader *reader)
-{
-    struct tremolo_report_rounds *made = &reader->made;
-    struct tremolo_honest law;
-    struct tremolo_tail tail;
-    if (tremolo_moments_tail(&tail, reader->moments)) { /* how far the reports reach */
-        tremolo_honest_law(&law, &reader->header->study);
-        tremolo_tails_judge(&made->tails, &tail, &law);
+    if (study->rounds > 1) {
+        tremolo_debias_free(evidence->robust_samples);
+        evidence->robust_samples = NULL;
     }
-    if (reader->header->study.release == TREMOLO_RELEASE_BALLOT) {
-        return tell_ballots(reader);
-    }
-    enum tremolo_status status = tremolo_release_evidence(
-        &made->evidence[made->count], reader->moments, &reader->release, reader->vectors);
-    if (status == TREMOLO_OK && reader->header->study.rounds == 1) {
-        status = tremolo_release_robust(&made->robust, reader->moments, &reader->release,
-                                        reader->vectors);
-    }
-    if (status != TREMOLO_OK) { /* a round that does not count is nobody's to free */
-        tremolo_debias_free(made->evidence[made->count]);
-        made->evidence[made->count] = NULL;
+    if (status != TREMOLO_OK) {
+        tremolo_evidence_free(evidence);
     }
     return status;
 }
@@ -595,7 +611,7 @@ static enum tremolo_status tell(struct reader *reader)
 /* Fold what waits, and keep the round's evidence. */
 static enum tremolo_status close_round(struct reader *reader)
 {
-    struct tremolo_report_rounds *made = &reader->made;
+    struct rounds *made = &reader->made;
     size_t least = reader->header->study.dimension + 2u;
     enum tremolo_status status = flush(reader);
     if (status == TREMOLO_OK && reader->in_round < least) {
@@ -607,7 +623,7 @@ static enum tremolo_status close_round(struct reader *reader)
                     made->count, reader->in_round, made->devices);
     }
     if (status == TREMOLO_OK) {
-        status = tell(reader);
+        status = conclude(reader);
     }
     tremolo_moments_free(reader->moments);
     reader->moments = NULL;
@@ -624,7 +640,7 @@ static enum tremolo_status close_round(struct reader *reader)
 static enum tremolo_status take_next(struct reader *reader, const uint8_t *bytes, int length)
 {
     enum tremolo_status status = TREMOLO_OK;
-    if (length == TREMOLO_REPORT_FILE_ROUND) {
+    if (length == ROUND) {
         status = reader->moments != NULL ? close_round(reader) : TREMOLO_OK;
         return status == TREMOLO_OK ? open_round(reader) : status;
     }
@@ -645,12 +661,11 @@ static enum tremolo_status read_all(struct reader *reader)
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
     int length = 0;
     enum tremolo_status status = TREMOLO_OK;
-    while (status == TREMOLO_OK &&
-           (length = tremolo_report_file_next(bytes, reader->file)) != TREMOLO_REPORT_FILE_END &&
-           length != TREMOLO_REPORT_FILE_CUT) {
+    while (status == TREMOLO_OK && (length = read_report(bytes, reader->file)) != END &&
+           length != CUT) {
         status = take_next(reader, bytes, length);
     }
-    if (status == TREMOLO_OK && length == TREMOLO_REPORT_FILE_CUT) {
+    if (status == TREMOLO_OK && length == CUT) {
         return fail(reader, TREMOLO_MALFORMED, "cut short after report %zu", reader->number);
     }
     if (status == TREMOLO_OK && reader->moments == NULL) {
@@ -659,35 +674,40 @@ static enum tremolo_status read_all(struct reader *reader)
     return status == TREMOLO_OK ? close_round(reader) : status;
 }
 
-enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rounds,
-                                               const struct tremolo_report_header *header,
-                                               FILE *file,
-                                               char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+static void free_rounds(struct rounds *rounds)
+{
+    for (size_t t = 0; rounds->evidence != NULL && t < rounds->count; t++) {
+        tremolo_evidence_free(&rounds->evidence[t]);
+    }
+    free(rounds->evidence);
+    *rounds = (struct rounds){.count = 0};
+}
+
+/* Read all rounds after open_file(). On failure *rounds is empty and `error` is one sentence. */
+static enum tremolo_status read_rounds(struct rounds *rounds,
+                                       const struct tremolo_report_header *header, FILE *file,
+                                       char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
 {
     const struct tremolo_study *study = &header->study;
-    size_t d = study->dimension;
-    struct reader reader = {.header = header, .file = file};
-    *rounds = (struct tremolo_report_rounds){.count = 0};
+    size_t vectors = (size_t)study->vectors * study->dimension + 1;
+    struct reader reader = {.header = header, .file = file, .error = error};
+    tremolo_honest_law(&reader.law, study);
     reader.release = tremolo_release_of(study, header->feature_bound, header->response_bound);
-    reader.error = error;
-    reader.made.evidence = calloc(study->rounds, sizeof(struct tremolo_debiased *));
-    reader.vectors = calloc(study->vectors > 0 ? study->vectors * d : 1, sizeof *reader.vectors);
+    reader.made.evidence = calloc(study->rounds, sizeof *reader.made.evidence);
+    reader.vectors = calloc(vectors, sizeof *reader.vectors);
+    reader.release.V = reader.V = calloc(vectors, sizeof *reader.V);
     reader.rows = malloc(FOLD_BATCH * tremolo_row_values(study) * sizeof *reader.rows);
     reader.buckets = malloc(FOLD_BATCH);
-    bool ready = reader.made.evidence != NULL && reader.vectors != NULL && reader.rows != NULL &&
-                 reader.buckets != NULL;
+    bool ready = reader.made.evidence != NULL && reader.vectors != NULL && reader.V != NULL &&
+                 reader.rows != NULL && reader.buckets != NULL;
     enum tremolo_status status = ready ? read_all(&reader) : say(&reader, TREMOLO_NO_MEMORY);
-    if (status == TREMOLO_OK) {
-        if (study->release == TREMOLO_RELEASE_SAMPLE) {
-            reader.made.mechanism =
-                tremolo_release_mechanism(&reader.release, (double)reader.made.devices);
-        }
-        *rounds = reader.made;
-    } else {
-        tremolo_report_rounds_free(&reader.made);
+    if (status != TREMOLO_OK) {
+        free_rounds(&reader.made);
     }
+    *rounds = reader.made;
     tremolo_moments_free(reader.moments);
     free(reader.vectors);
+    free(reader.V);
     free(reader.rows);
     free(reader.buckets);
     free(reader.bucket_of);
@@ -695,14 +715,301 @@ enum tremolo_status tremolo_report_rounds_read(struct tremolo_report_rounds *rou
     return status;
 }
 
-void tremolo_report_rounds_free(struct tremolo_report_rounds *rounds)
+/* ---------------------------------------------------------------- fitting */
+
+/* A file's estimate and what it cost. Strings and ranges point into the header and into this struct:
+ * it must not be moved. */
+struct fit {
+    struct tremolo_estimate estimate;
+    struct tremolo_promise promise;
+    double epsilon; /* at the promise's delta */
+    const char *names[TREMOLO_MAX_DIMENSION];
+    struct tremolo_extent extents[TREMOLO_MAX_DIMENSION + 1]; /* of the promise */
+    char title[TREMOLO_NAME_BYTES + 32];
+    char study[TREMOLO_STUDY_ID_TEXT_BYTES];
+};
+
+/* The distance that was asked for, if the integers are those of it. */
+static double distance_of(const struct tremolo_report_header *header)
 {
-    for (size_t t = 0; rounds->evidence != NULL && t < rounds->count; t++) {
-        tremolo_debias_free(rounds->evidence[t]);
+    const struct tremolo_study *study = &header->study;
+    double fine = study->unit / header->feature_bound;
+    if (study->distance == 0) {
+        return tremolo_study_sensitivity(study) / fine;
     }
-    free(rounds->evidence);
-    tremolo_ballot_free(rounds->ballots);
-    tremolo_debias_free(rounds->robust);
-    tremolo_ballot_free(rounds->robust_ballots);
-    *rounds = (struct tremolo_report_rounds){.count = 0};
+    /* The integers were rounded so that they cover it: what is said to be further is not. */
+    double beyond = study->distance - header->distance * fine;
+    return beyond >= -1e-9 && beyond <= 1 + 1e-9 ? header->distance : study->distance / fine;
+}
+
+/* What the devices charge, for all samples that the study pays for. */
+static enum tremolo_status ballot_promise(struct fit *fit, const struct tremolo_study *study)
+{
+    fit->epsilon =
+        (double)study->samples * tremolo_study_charge(study) / (double)TREMOLO_CHARGE_ONE;
+    fit->promise = (struct tremolo_promise){
+        .law = {study->rank_first, study->rank_top},
+        .neighbours = TREMOLO_NEIGHBOURS_ANY,
+        .mu = NAN,
+        .releases = study->samples,
+        .samples = study->samples,
+        .response_private = study->response == TREMOLO_RESPONSE_PRIVATE,
+    };
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status promise_of(struct fit *fit, const struct tremolo_report_header *header,
+                                      size_t rounds)
+{
+    const struct tremolo_study *study = &header->study;
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        return ballot_promise(fit, study);
+    }
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified epsilon;
+    uint64_t releases = (uint64_t)rounds * study->samples;
+    enum tremolo_status status = tremolo_gaussian_add(&cost, tremolo_study_sensitivity(study),
+                                                      ldexp(1, study->noise_log2), releases);
+    if (status == TREMOLO_OK) {
+        status = tremolo_gaussian_epsilon(&epsilon, &cost, header->delta);
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    fit->epsilon = epsilon.upper;
+    const struct tremolo_units units = {header->centre, header->scale, header->response_centre,
+                                        header->response_scale};
+    bool response_private = study->response == TREMOLO_RESPONSE_PRIVATE;
+    size_t extents =
+        tremolo_estimate_extents(fit->extents, &fit->estimate, &units, response_private);
+    fit->promise = (struct tremolo_promise){
+        .neighbours = study->distance == 0 ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = distance_of(header),
+        .diameter = extents > 0 ? tremolo_extents_diameter(fit->extents, extents) : 0,
+        .dimension = study->dimension,
+        .standardised = header->standardised,
+        .extents = fit->extents,
+        .extent_count = extents,
+        .mu = tremolo_gaussian_mu(&cost).upper,
+        .releases = releases,
+        .samples = study->samples,
+        .delta = header->delta,
+        .response_private = response_private,
+        .modulated = study->vectors > 0,
+    };
+    return TREMOLO_OK;
+}
+
+/* What the estimate is about and what came. */
+static void begin(struct fit *fit, const struct tremolo_report_header *header,
+                  const struct rounds *rounds, const struct tremolo_report_fit_options *options)
+{
+    struct tremolo_estimate *estimate = &fit->estimate;
+    const struct tremolo_study *study = &header->study;
+    size_t d = study->dimension;
+    bool ballot = study->release == TREMOLO_RELEASE_BALLOT;
+    for (size_t i = 0; i < d; i++) {
+        fit->names[i] = header->name[i];
+    }
+    (void)snprintf(fit->title, sizeof fit->title, "What explains %s", header->response);
+    tremolo_study_id_text(fit->study, study->id);
+    tremolo_estimate_begin(estimate);
+    estimate->title = fit->title;
+    estimate->study =
+        memcmp(study->id, TREMOLO_SIMULATED_STUDY, TREMOLO_STUDY_ID_BYTES) != 0 ? fit->study : NULL;
+    estimate->release = ballot ? "ballot" : "sample";
+    estimate->features = d;
+    estimate->names = fit->names;
+    estimate->inputs = header->inputs;
+    estimate->ranges = header->range;
+    estimate->response = header->response;
+    estimate->unit = header->unit;
+    estimate->response_range = header->range[d];
+    estimate->rounds = (int64_t)rounds->count;
+    estimate->devices = (int64_t)rounds->devices;
+    estimate->reports = estimate->devices * estimate->rounds;
+    estimate->repeated = (int64_t)rounds->repeated;
+    estimate->evidence_round = rounds->count > 1 ? TREMOLO_UNKNOWN : 0;
+    estimate->evidence_reports = rounds->devices;
+    estimate->method = predictor_names[options->predictor];
+    estimate->noise_sd = ballot ? NAN : ldexp(1, study->noise_log2) / study->unit;
+}
+
+/* One answer of the paper's iteration: the file says what was released with. */
+static enum tremolo_status replay_round(void *context, size_t round, const double *beta,
+                                        const double *V, size_t vectors,
+                                        struct tremolo_debiased **evidence)
+{
+    struct rounds *rounds = context;
+    (void)beta, (void)V, (void)vectors;
+    *evidence = rounds->evidence[round].samples;
+    rounds->evidence[round].samples = NULL;
+    return TREMOLO_OK;
+}
+
+static enum tremolo_status iterate(double *beta, struct rounds *rounds,
+                                   const struct tremolo_report_header *header)
+{
+    const struct tremolo_iterate_options options = {.rounds = rounds->count,
+                                                    .vectors = header->study.vectors,
+                                                    .step = header->step,
+                                                    .radius = header->radius};
+    return tremolo_iterate(beta, NULL, NULL, header->study.dimension, &options, replay_round,
+                           rounds);
+}
+
+static struct tremolo_convergence_input theorems_of(const struct tremolo_report_header *header,
+                                                    const struct rounds *rounds)
+{
+    const struct tremolo_study *study = &header->study;
+    const struct tremolo_sample_release release =
+        tremolo_release_of(study, header->feature_bound, header->response_bound);
+    return (struct tremolo_convergence_input){
+        .mechanism = tremolo_release_mechanism(&release, (double)rounds->devices),
+        .rounds = (double)rounds->count,
+        .B = header->radius,
+        .R = study->clip * header->feature_bound / study->unit,
+        .M = release.response_private ? header->feature_bound : header->response_bound,
+    };
+}
+
+/* All rounds together, or the only one. `pool` is to be freed. */
+static enum tremolo_status pool_rounds(struct tremolo_debiased **pool, const struct rounds *rounds)
+{
+    const struct tremolo_debiased **each = calloc(rounds->count, sizeof(struct tremolo_debiased *));
+    if (each == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t t = 0; t < rounds->count; t++) {
+        each[t] = rounds->evidence[t].samples;
+    }
+    enum tremolo_status status = tremolo_debias_pool(pool, each, rounds->count);
+    free(each);
+    return status;
+}
+
+/* Ballots are in half ranges, of so many scaled units each. */
+static enum tremolo_status make_of_ballots(struct fit *fit,
+                                           const struct tremolo_report_header *header,
+                                           const struct rounds *rounds,
+                                           const struct tremolo_report_fit_options *options)
+{
+    double half[TREMOLO_MAX_FEATURES];
+    for (size_t i = 0; i < header->study.dimension; i++) {
+        half[i] = header->scale[i] * header->feature_bound;
+    }
+    const struct tremolo_units units = {header->centre, half, header->response_centre,
+                                        header->response_scale * header->response_bound};
+    const struct tremolo_estimate_method method = {.fit.method =
+                                                       (enum tremolo_method)options->predictor};
+    return tremolo_estimate_make(&fit->estimate, rounds->evidence, &units, options->level, &method);
+}
+
+static enum tremolo_status make_of_samples(struct fit *fit,
+                                           const struct tremolo_report_header *header,
+                                           struct rounds *rounds,
+                                           const struct tremolo_report_fit_options *options)
+{
+    const struct tremolo_units units = {header->centre, header->scale, header->response_centre,
+                                        header->response_scale};
+    const struct tremolo_convergence_input theorems = theorems_of(header, rounds);
+    const struct tremolo_fit unsolved = {.condition = NAN};
+    struct tremolo_evidence evidence = rounds->evidence[rounds->count - 1]; /* and its tails */
+    struct tremolo_estimate_method method = {.fit = TREMOLO_FIT_DEFAULTS, .rounds = &theorems};
+    double beta[TREMOLO_MAX_FEATURES];
+    struct tremolo_debiased *pool = NULL;
+    enum tremolo_status status = rounds->count > 1 ? pool_rounds(&pool, rounds) : TREMOLO_OK;
+    method.fit.ridge = options->ridge;
+    if (options->predictor <= TREMOLO_PREDICTOR_UNBIASED) {
+        method.fit.method = (enum tremolo_method)options->predictor;
+    }
+    if (status == TREMOLO_OK && options->predictor == TREMOLO_PREDICTOR_ITERATIVE) {
+        status = iterate(beta, rounds, header);
+        method.beta = beta;
+        method.made = &unsolved;
+    }
+    if (status == TREMOLO_OK) {
+        evidence.samples = pool != NULL ? pool : evidence.samples;
+        status = tremolo_estimate_make(&fit->estimate, &evidence, &units, options->level, &method);
+    }
+    tremolo_debias_free(pool);
+    return status;
+}
+
+/* Not every method reads every file. */
+static bool check_method(const struct tremolo_report_header *header, const struct rounds *rounds,
+                         enum tremolo_predictor predictor,
+                         char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    const char *name = predictor_names[predictor];
+    if (rounds->count < 2 && predictor >= TREMOLO_PREDICTOR_POOLED) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES,
+                       "one round only, and the method %s needs several", name);
+        return false;
+    }
+    if (header->study.release == TREMOLO_RELEASE_BALLOT &&
+        predictor == TREMOLO_PREDICTOR_ONE_SHOT) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES,
+                       "a file of ballots, from which auto or unbiased predicts");
+        return false;
+    }
+    return true;
+}
+
+static enum tremolo_status fit_rounds(json_t **document, const struct tremolo_report_header *header,
+                                      struct rounds *rounds,
+                                      const struct tremolo_report_fit_options *options)
+{
+    struct fit fit;
+    begin(&fit, header, rounds, options);
+    enum tremolo_status status = header->study.release == TREMOLO_RELEASE_BALLOT
+                                     ? make_of_ballots(&fit, header, rounds, options)
+                                     : make_of_samples(&fit, header, rounds, options);
+    if (status == TREMOLO_OK) {
+        status = promise_of(&fit, header, rounds->count);
+    }
+    if (status == TREMOLO_OK) {
+        *document =
+            estimate_document(&fit.estimate, guarantee_promise_json(&fit.promise, fit.epsilon));
+        status = *document != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+    }
+    tremolo_estimate_free(&fit.estimate);
+    return status;
+}
+
+enum tremolo_status tremolo_report_file_fit(json_t **document, FILE *file,
+                                            const struct tremolo_report_fit_options *options,
+                                            char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    struct tremolo_report_header header;
+    struct rounds rounds;
+    if (!open_file(&header, file, error)) {
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = read_rounds(&rounds, &header, file, error);
+    if (status == TREMOLO_OK && !check_method(&header, &rounds, options->predictor, error)) {
+        status = TREMOLO_BAD_ARGUMENT;
+    } else if (status == TREMOLO_OK) {
+        status = fit_rounds(document, &header, &rounds, options);
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s",
+                       tremolo_status_sentence(status));
+    }
+    free_rounds(&rounds);
+    free_header(&header);
+    return status;
+}
+
+enum tremolo_status tremolo_report_fit_json(char **json, const char *path,
+                                            const struct tremolo_report_fit_options *options,
+                                            char error[TREMOLO_REPORT_FILE_ERROR_BYTES])
+{
+    json_t *document = NULL;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        (void)snprintf(error, TREMOLO_REPORT_FILE_ERROR_BYTES, "%s", strerror(errno));
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    enum tremolo_status status = tremolo_report_file_fit(&document, file, options, error);
+    (void)fclose(file);
+    return status == TREMOLO_OK ? json_latch_text(json, document, JSON_LATCH_EXACT) : status;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_release.h"
-#include "tremolo_report_file.h"
+#include "release.h"
+#include "report_file.h"
 #include "tremolo_words.h"
 
 static const char *const method_names[TREMOLO_EXPERIMENT_METHODS] = {

@@ -11,7 +11,7 @@
 
 #include "tremolo_experiment.h"
 #include "tremolo_random.h"
-#include "tremolo_report_file.h"
+#include "report_file.h"
 #include "study_internal.h"
 
 unsigned tremolo_processors(void)

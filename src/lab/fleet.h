@@ -16,7 +16,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "expand.h"
 #include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_host.h"
@@ -24,7 +23,7 @@
 #include "tremolo_moments.h"
 #include "tremolo_progress.h"
 #include "tremolo_regression.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 struct fleet_setup {
     const double *X; /* rows * dimension scaled features, row by row */

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "tremolo_honest.h"
+#include "release.h"
 #include "accountant.h"
 
 static double turning(double devices, double honest, double push)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "tremolo_release.h"
+#include "release.h"
 #include "tremolo_study_file.h"
 
 const char *const tremolo_plan_option_names[TREMOLO_PLAN_OPTIONS] = {

@@ -3,8 +3,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "simulation_json.h"
 #include "tremolo_random.h"
+
+/* Of the intervals. */
+static const double usual_level = 0.95;
 
 bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
                                const struct tremolo_design *design)
@@ -62,7 +67,7 @@ static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
         free(rows);
         return status;
     }
-    double width = tremolo_student_quantile(0.5 + 0.5 * estimate->level, degrees);
+    double width = tremolo_student_quantile(0.5 + 0.5 * usual_level, degrees);
     for (size_t i = 0; i <= d; i++) {
         rows[i] = (struct tremolo_coefficient){.estimate = beta[i],
                                                .standard_error = error[i],
@@ -77,18 +82,6 @@ static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
     }
     estimate->rows = rows;
     return TREMOLO_OK;
-}
-
-static struct tremolo_convergence_answer
-convergence_of(const struct tremolo_split *split, const struct tremolo_outcome *outcome,
-               const struct tremolo_experiment_options *options)
-{
-    const struct tremolo_convergence_input input = {.mechanism = outcome->mechanism,
-                                                    .rounds = (double)options->rounds,
-                                                    .B = options->radius,
-                                                    .R = split->radius,
-                                                    .M = split->response_bound};
-    return tremolo_convergence_of_fit(&input, outcome->evidence, outcome->beta);
 }
 
 /* What the estimate is of. */
@@ -139,6 +132,8 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     return TREMOLO_OK;
 }
 
+/* The rest of the estimate, from what the first repeat's devices sent or, without reports, from the
+ * raw rows. */
 static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
                                     const struct tremolo_outcome *outcome,
@@ -147,26 +142,27 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
     struct tremolo_estimate *estimate = &result->estimate;
     const struct tremolo_units units = units_of(split);
     struct tremolo_fit fit = outcome->fit;
-    fit.intercept = outcome->intercept;
-    if (tremolo_experiment_takes_rounds(options->method)) {
-        result->convergence = convergence_of(split, outcome, options);
-    }
-    if (outcome->ballots != NULL) {
-        return tremolo_estimate_ballots(estimate, outcome->ballots, &units, TREMOLO_METHOD_AUTO);
-    }
-    if (options->method == TREMOLO_EXPERIMENT_ITERATIVE) {
-        fit.r2 = tremolo_convergence_r2(&result->convergence, outcome->evidence);
-    }
+    const struct tremolo_evidence evidence = {.samples = outcome->evidence,
+                                              .ballots = outcome->ballots};
+    const struct tremolo_convergence_input rounds = {.mechanism = outcome->mechanism,
+                                                     .rounds = (double)options->rounds,
+                                                     .B = options->radius,
+                                                     .R = split->radius,
+                                                     .M = split->response_bound};
+    const struct tremolo_estimate_method method = {
+        .fit = TREMOLO_FIT_DEFAULTS,
+        .beta = outcome->beta,
+        .made = &fit,
+        .rounds = tremolo_experiment_takes_rounds(options->method) ? &rounds : NULL};
     enum tremolo_status status = TREMOLO_OK;
-    if (outcome->evidence != NULL) {
-        status = tremolo_estimate_infer(estimate, outcome->evidence, &units);
-    } else if (options->method == TREMOLO_EXPERIMENT_OLS) {
+    fit.intercept = outcome->intercept;
+    if (options->method == TREMOLO_EXPERIMENT_OLS) {
         status = infer_ols(estimate, split);
-    } else {
+    } else if (outcome->evidence == NULL && outcome->ballots == NULL) {
         estimate->remark = "dp-sgd gives no standard errors";
     }
     return status == TREMOLO_OK
-               ? tremolo_estimate_predict(estimate, outcome->evidence, outcome->beta, &fit, &units)
+               ? tremolo_estimate_make(estimate, &evidence, &units, usual_level, &method)
                : status;
 }
 
@@ -252,7 +248,14 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
     return status;
 }
 
-enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result *result,
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **result,
                                            const char **constant,
                                            const struct tremolo_simulation *simulation,
                                            const struct tremolo_design *design)
@@ -260,25 +263,38 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result *res
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     size_t releases = tremolo_experiment_takes_rounds(experiment->method) ? experiment->rounds : 1;
     size_t train = design->rows - (size_t)(simulation->test_share * (double)design->rows);
+    double start = seconds_now();
+    struct tremolo_simulation_result *made = calloc(1, sizeof *made);
     *constant = NULL;
-    *result = (struct tremolo_simulation_result){
-        .r2 = calloc(simulation->repeats, sizeof *result->r2),
-        .r2_ols = calloc(simulation->repeats, sizeof *result->r2_ols),
-        .clamped = calloc(design->features + 1, sizeof *result->clamped)};
-    enum tremolo_status status =
-        result->r2 == NULL || result->r2_ols == NULL || result->clamped == NULL ? TREMOLO_NO_MEMORY
-                                                                                : TREMOLO_OK;
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    made->r2 = calloc(simulation->repeats, sizeof *made->r2);
+    made->r2_ols = calloc(simulation->repeats, sizeof *made->r2_ols);
+    made->clamped = calloc(design->features + 1, sizeof *made->clamped);
+    enum tremolo_status status = made->r2 == NULL || made->r2_ols == NULL || made->clamped == NULL
+                                     ? TREMOLO_NO_MEMORY
+                                     : TREMOLO_OK;
     tremolo_progress_begin(experiment->progress, "simulating",
                            simulation->repeats * releases * train);
     for (size_t r = 0; r < simulation->repeats && status == TREMOLO_OK; r++) {
-        status = repeat(result, constant, simulation, design, r);
+        status = repeat(made, constant, simulation, design, r);
     }
     tremolo_progress_end(experiment->progress);
-    return status;
+    made->seconds = seconds_now() - start;
+    if (status != TREMOLO_OK) {
+        tremolo_simulation_free(made);
+        return status;
+    }
+    *result = made;
+    return TREMOLO_OK;
 }
 
 void tremolo_simulation_free(struct tremolo_simulation_result *result)
 {
+    if (result == NULL) {
+        return;
+    }
     free(result->r2);
     free(result->r2_ols);
     free(result->clamped);
@@ -287,5 +303,5 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
     free(result->extents);
     free(result->ols);
     tremolo_estimate_free(&result->estimate);
-    *result = (struct tremolo_simulation_result){0};
+    free(result);
 }

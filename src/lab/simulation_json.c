@@ -102,26 +102,6 @@ void simulation_clamped_words(char text[SIMULATION_SENTENCE_BYTES],
                    list);
 }
 
-/* Of ballots the response's alone; NULL where nothing is cut off. */
-static json_t *clamped_json(const struct tremolo_simulation *simulation,
-                            const struct tremolo_design *design,
-                            const struct tremolo_simulation_result *result)
-{
-    bool cuts = tremolo_simulation_cuts(simulation);
-    if (!cuts && !tremolo_simulation_clamps(simulation, design)) {
-        return NULL;
-    }
-    size_t first = cuts ? design->features : 0;
-    json_t *list = json_array();
-    for (size_t i = first; i <= design->features; i++) {
-        (void)json_array_append_new(list, json_pack("{s:s,s:I}", "name", column_name(design, i),
-                                                    "values", (json_int_t)result->clamped[i]));
-    }
-    return json_pack("{s:I,s:o}", "values",
-                     (json_int_t)sum_of(result->clamped + first, design->features + 1 - first),
-                     "columns", list);
-}
-
 /* ---------------------------------------------------------------- documents */
 
 static json_t *points_of(const double *values, size_t count)
@@ -244,52 +224,149 @@ static const char *noise_name(const struct tremolo_experiment_options *experimen
     return experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? "approximate" : "exact";
 }
 
-/* Rows in the order of the coefficients. */
-static json_t *ols_json(const struct tremolo_simulation_result *result)
+/* What only raw rows can say, and what was done to them. */
+struct shown {
+    const struct tremolo_simulation *simulation;
+    const struct tremolo_design *design;
+    const struct tremolo_simulation_result *result;
+    uint64_t held_out, dropped, seed, scale, clip_devices, clamped;
+    size_t clamped_from; /* of ballots the response alone is clipped */
+    double mean, sd, r2_ols, seconds, sigma, sensitivity, epsilon, clip;
+    bool is_private, clamps, clips;
+    const char *noise;
+};
+
+#define AT(member) DOCUMENT_AT(struct shown, member)
+
+static json_t *r2_json(const void *of)
 {
+    const struct shown *shown = of;
+    return json_latch_numbers(shown->result->r2, shown->simulation->repeats);
+}
+
+static json_t *ols_json(const void *of)
+{
+    const struct shown *shown = of;
+    return estimate_named_json(&shown->result->estimate, shown->result->ols);
+}
+
+static json_t *columns_json(const void *of)
+{
+    const struct shown *shown = of;
     json_t *list = json_array();
-    for (size_t i = 0; result->ols != NULL && i <= result->dimension; i++) {
-        (void)json_array_append_new(list, json_pack("{s:s,s:o}", "name",
-                                                    tremolo_estimate_name(&result->estimate, i),
-                                                    "estimate", json_latch_number(result->ols[i])));
+    for (size_t i = shown->clamped_from; i <= shown->design->features; i++) {
+        json_latch_append(&list, json_pack("{s:s, s:I}", "name", column_name(shown->design, i),
+                                           "values", (json_int_t)shown->result->clamped[i]));
     }
     return list;
 }
 
-/* What only raw rows can tell, and what was done to them. Either way of scaling looked at
- * the data, and a reader must be told. */
+static bool does_clamp(const void *of)
+{
+    return ((const struct shown *)of)->clamps;
+}
+
+static bool does_clip(const void *of)
+{
+    return ((const struct shown *)of)->clips;
+}
+
+static const char *const noises[] = {"exact", "approximate", "none", NULL};
+static const char *const scales[] = {"standard", "bounds", "ranges", NULL};
+
+static const struct document_row number_row = {.type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE};
+
+static const struct document_row r2_rows[] = {
+    {"mean", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(mean)},
+    {"sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sd)},
+    {"values", DOCUMENT_LIST, .make = r2_json, .element = &number_row},
+    {NULL}};
+
+static const struct document_row column_rows[] = {
+    {"name", .type = DOCUMENT_TEXT}, {"values", .type = DOCUMENT_WHOLE}, {NULL}};
+
+static const struct document_row clamped_rows[] = {
+    {"values", DOCUMENT_WHOLE, 0, AT(clamped)},
+    {"columns", DOCUMENT_LIST, .make = columns_json, .rows = column_rows},
+    {NULL}};
+
+static const struct document_row clip_rows[] = {
+    {"radius", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(clip)},
+    {"devices", DOCUMENT_WHOLE, 0, AT(clip_devices)},
+    {NULL}};
+
+static const struct document_row simulation_rows[] = {
+    {"held_out", DOCUMENT_WHOLE, 0, AT(held_out), .words = "rows that no device held"},
+    {"dropped", DOCUMENT_WHOLE, 0, AT(dropped), .words = "rows with missing values"},
+    {"r2", DOCUMENT_OBJECT, .rows = r2_rows,
+     .words = "of the prediction on raw rows held out, or on the training rows where none are"},
+    {"r2_ols", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_ols),
+     .words = "least squares on the raw rows, which is not private"},
+    {"noise", DOCUMENT_TEXT, 0, AT(noise), .choices = noises,
+     .words = "exact: the device's law without a rounding"},
+    {"seed", DOCUMENT_WHOLE, 0, AT(seed)},
+    {"seconds", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(seconds)},
+    {"scale", DOCUMENT_CHOICE, 0, AT(scale), .choices = scales},
+    {"scale_is_private", DOCUMENT_BOOLEAN, 0, AT(is_private),
+     .words = "false where the scale came from the data"},
+    {"sigma", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sigma), .words = "of the noise, scaled units"},
+    {"sensitivity", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sensitivity)},
+    {"epsilon_asked", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(epsilon)},
+    {"ols", DOCUMENT_LIST, .make = ols_json, .rows = estimate_named_rows,
+     .words = "least squares on the raw training rows of the first repeat, which is not private: a "
+              "row for each of the coefficients, in own units"},
+    {"clamped", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL, .when = does_clamp, .rows = clamped_rows,
+     .words = "values of the first repeat's devices outside the public bounds"},
+    {"clip", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL, .when = does_clip, .rows = clip_rows,
+     .words = "the norm that the study clips samples to, and how many devices it shortens"},
+    {NULL}};
+
 static json_t *simulation_json(const struct tremolo_simulation *simulation,
                                const struct tremolo_design *design,
                                const struct tremolo_simulation_result *result)
 {
-    size_t repeats = simulation->repeats;
-    static const char *const scales[] = {"standard", "bounds", "ranges"};
-    bool standard = simulation->scaling == TREMOLO_SCALING_STANDARD;
-    bool noisy = simulation->experiment.release == TREMOLO_RELEASE_SAMPLE;
-    json_t *object =
-        json_pack("{s:I,s:I,s:{s:o,s:o,s:o},s:o,s:s,s:I,s:o,s:s,s:b,s:o,s:o,s:o,s:o}", "held_out",
-                  (json_int_t)result->held_out, "dropped", (json_int_t)design->dropped, "r2",
-                  "mean", json_latch_number(simulation_mean(result->r2, repeats)), "sd",
-                  json_latch_number(repeats > 1 ? simulation_sd(result->r2, repeats) : NAN),
-                  "values", json_latch_numbers(result->r2, repeats), "r2_ols",
-                  json_latch_number(simulation_mean(result->r2_ols, repeats)), "noise",
-                  noise_name(&simulation->experiment), "seed", (json_int_t)simulation->seed,
-                  "seconds", json_latch_number(result->seconds), "scale",
-                  scales[simulation->scaling], "scale_is_private", design->low != NULL && !standard,
-                  "sigma", json_latch_number(noisy ? result->privacy.sigma : NAN), "sensitivity",
-                  json_latch_number(noisy ? result->privacy.sensitivity : NAN), "epsilon_asked",
-                  json_latch_number(simulation->experiment.epsilon), "ols", ols_json(result));
-    json_t *clamped = clamped_json(simulation, design, result);
-    if (clamped != NULL) {
-        (void)json_object_set_new(object, "clamped", clamped);
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    size_t repeats = simulation->repeats, columns = design->features + 1;
+    bool cuts = tremolo_simulation_cuts(simulation);
+    bool noisy = experiment->release == TREMOLO_RELEASE_SAMPLE;
+    size_t from = cuts ? design->features : 0;
+    const struct shown shown = {
+        .simulation = simulation,
+        .design = design,
+        .result = result,
+        .held_out = result->held_out,
+        .dropped = design->dropped,
+        .mean = simulation_mean(result->r2, repeats),
+        .sd = repeats > 1 ? simulation_sd(result->r2, repeats) : NAN,
+        .r2_ols = simulation_mean(result->r2_ols, repeats),
+        .noise = noise_name(experiment),
+        .seed = simulation->seed,
+        .seconds = result->seconds,
+        .scale = simulation->scaling,
+        .is_private = design->low != NULL && simulation->scaling != TREMOLO_SCALING_STANDARD,
+        .sigma = noisy ? result->privacy.sigma : NAN,
+        .sensitivity = noisy ? result->privacy.sensitivity : NAN,
+        .epsilon = experiment->epsilon,
+        .clamps = cuts || tremolo_simulation_clamps(simulation, design),
+        .clamped_from = from,
+        .clamped = sum_of(result->clamped + from, columns - from),
+        .clips = tremolo_simulation_clips(simulation, design),
+        .clip = simulation->clip,
+        .clip_devices = result->clipped,
+    };
+    return document_json(simulation_rows, &shown);
+}
+
+json_t *simulation_estimate_schema(void)
+{
+    json_t *schema = estimate_schema();
+    json_t *own = document_schema(
+        simulation_rows, "{\"description\": \"what only a simulation knows; it reads raw rows\"}");
+    if (json_object_set_new(json_object_get(schema, "properties"), "simulation", own) != 0) {
+        json_decref(schema);
+        return NULL;
     }
-    if (tremolo_simulation_clips(simulation, design)) {
-        (void)json_object_set_new(object, "clip",
-                                  json_pack("{s:o,s:I}", "radius",
-                                            json_latch_number(simulation->clip), "devices",
-                                            (json_int_t)result->clipped));
-    }
-    return object;
+    return schema;
 }
 
 static json_t *guarantee_of(const struct tremolo_simulation *simulation,
@@ -297,10 +374,9 @@ static json_t *guarantee_of(const struct tremolo_simulation *simulation,
                             const struct tremolo_simulation_result *result)
 {
     const struct tremolo_promise promise = promise_of(simulation, design, result);
-    json_t *guarantee = simulation->experiment.method == TREMOLO_EXPERIMENT_OLS
-                            ? NULL
-                            : guarantee_promise_json(&promise, result->privacy.epsilon);
-    return guarantee != NULL ? guarantee : json_null();
+    return simulation->experiment.method == TREMOLO_EXPERIMENT_OLS
+               ? json_null()
+               : guarantee_promise_json(&promise, result->privacy.epsilon);
 }
 
 json_t *simulation_document(const struct tremolo_simulation *simulation,
@@ -311,17 +387,11 @@ json_t *simulation_document(const struct tremolo_simulation *simulation,
     struct tremolo_estimate estimate = result->estimate;
     (void)snprintf(title, sizeof title, "What explains %s: a simulation", design->response);
     estimate.title = title;
-    json_t *document = estimate_document(&estimate);
-    (void)json_object_set_new(document, "guarantee", guarantee_of(simulation, design, result));
-    estimate_set_answers(document);
-    (void)json_object_set_new(document, "simulation", simulation_json(simulation, design, result));
-    if (tremolo_experiment_takes_rounds(simulation->experiment.method)) {
-        (void)json_object_set_new(document, "convergence",
-                                  estimate_convergence(&result->convergence));
-    }
+    json_t *document = estimate_document(&estimate, guarantee_of(simulation, design, result));
+    json_latch_set(&document, "simulation", simulation_json(simulation, design, result));
     if (for_saving) {
-        (void)json_object_set_new(document, "figures", figures_of(simulation, result));
-        (void)json_object_set_new(document, "how", how_of(simulation, design, result));
+        json_latch_set(&document, "figures", figures_of(simulation, result));
+        json_latch_set(&document, "how", how_of(simulation, design, result));
     }
     return document;
 }

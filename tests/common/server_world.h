@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "expand.h"
+#include "release.h"
 #include "server_jobs.h"
 #include "server_reports.h"
 #include "testing.h"

@@ -81,7 +81,8 @@ header = {"study": integers, "step": 0, "radius": 0, "feature_bound": 1, "respon
           "centre": [middle(one) for one in features], "scale": [half(one) for one in features],
           "response_centre": middle(response), "response_scale": half(response),
           "names": [one["name"] for one in features], "response": response["name"], "unit": "",
-          "range": [2 * half(one) for one in features + [response]]}
+          "range": [2 * half(one) for one in features + [response]],
+          "inputs": {"columns": [{"name": one["name"], "kind": "numeric"} for one in features], "terms": None}}
 out.write(b"tremolo reports 2\n" + json.dumps(header).encode() + b"\n\0\0" + b'{"round": 0, "vectors": []}\n')
 for number in range(1, 42):
     report = open(f"{work}/report.{number}", "rb").read()

@@ -59,6 +59,11 @@ call 401 POST "/v1/studies/{id}/reports" "$keys" -H "$cbor" --data-binary @"$wor
 call 415 POST '/v1/studies/{id}/reports' "$open" -H 'Content-Type: text/plain' -d nonsense
 call 200 POST '/v1/studies/{id}/reports' "$open" -H 'Content-Type: application/cbor-seq' -d 'Cabc'
 call 200 GET '/v1/studies/{id}/estimate' "$open"
+call 200 GET '/v1/studies/{id}/estimate' "$open" -G -d level=0.8
+expect_match "at that level" "$work/body" '"level": *0.80*'
+for level in 0 1 -0.5 2 x '"0.8"' ''; do
+    call 400 GET '/v1/studies/{id}/estimate' "$open" -G -d "level=$level"
+done
 call 200 GET '/v1/studies/{id}/history' "$open"
 call 200 GET '/v1/studies/{id}/history' "$keys"
 call 200 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2020-01-01 -d to=2020-01-02

@@ -200,7 +200,7 @@ static char *run_open_study(bool clustered)
     }
     expect_reports(served, DEVICES);
     assert_true(create(&place, server_study_open) == served); /* the same again is the same */
-    assert_status(estimate_json(&estimate, served), TREMOLO_OK);
+    assert_status(estimate_json(&estimate, served, ESTIMATE_LEVEL), TREMOLO_OK);
     close_round(&place, served);
     struct named_report late = {0};
     server_report_make(&late.report, served->study, 0, NULL, NULL);
@@ -261,7 +261,7 @@ static char *run_rounds(bool clustered)
         close_round(&place, served);
         expect_reports(served, (t + 1) * DEVICES);
     }
-    assert_status(estimate_json(&estimate, served), TREMOLO_OK);
+    assert_status(estimate_json(&estimate, served, ESTIMATE_LEVEL), TREMOLO_OK);
     assert_non_null(strstr(estimate, "\"state\":\"done\""));
     remove_place(&place);
     return estimate;

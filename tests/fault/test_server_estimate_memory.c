@@ -27,7 +27,7 @@ static int set_up(void **state)
         assert_true(report.length > 0);
         (void)send_report(writer, served, &report, "");
     }
-    assert_status(estimate_json(&whole, served), TREMOLO_OK);
+    assert_status(estimate_json(&whole, served, ESTIMATE_LEVEL), TREMOLO_OK);
     return 0;
 }
 
@@ -55,7 +55,7 @@ static void test_no_part_is_kept(void **state)
         forget_answer();
         countdown = n++;
         armed = 1;
-        enum tremolo_status status = estimate_json(&text, served);
+        enum tremolo_status status = estimate_json(&text, served, ESTIMATE_LEVEL);
         armed = 0;
         if (status == TREMOLO_OK) { /* no table is left out for it */
             assert_null(strstr(text, tremolo_status_sentence(TREMOLO_NO_MEMORY)));
@@ -63,7 +63,7 @@ static void test_no_part_is_kept(void **state)
             assert_status(status, TREMOLO_NO_MEMORY);
             assert_null(text);
             failures++;
-            assert_status(estimate_json(&text, served), TREMOLO_OK);
+            assert_status(estimate_json(&text, served, ESTIMATE_LEVEL), TREMOLO_OK);
             assert_string_equal(text, whole);
         }
         free(text);

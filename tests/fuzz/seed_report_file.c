@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "fake_device.h"
+#include "fake_inputs.h"
 #include "fleet.h"
-#include "tremolo_report_file.h"
+#include "report_file.h"
 
 enum { ROWS = 5 };
 
@@ -15,7 +16,7 @@ static const double y[ROWS] = {-1, 1, 0.5, 0, -0.25};
 
 static int write_rounds(FILE *file, const struct fleet_setup *setup)
 {
-    double centre[2] = {0, 0}, scale[2] = {1, 2};
+    double centre[2] = {0, 0}, scale[2] = {1, 2}, range[3] = {2, 4, 2};
     char names[2][TREMOLO_NAME_BYTES] = {"a", "b"};
     const double V[2] = {1, 0};
     const int16_t vectors[2] = {TREMOLO_VECTOR_ONE, 0};
@@ -34,7 +35,9 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
                                                  .scale = scale,
                                                  .response_scale = 1,
                                                  .name = names,
-                                                 .response = "y"};
+                                                 .response = "y",
+                                                 .range = range,
+                                                 .inputs = fake_inputs(2)};
     int failed = !tremolo_report_file_begin(file, &header);
     for (uint16_t t = 0; t < setup->request.rounds && !failed; t++) {
         struct tremolo_debiased *evidence = NULL;
@@ -42,6 +45,7 @@ static int write_rounds(FILE *file, const struct fleet_setup *setup)
                  fleet_release(&evidence, NULL, fleet, t, V) != TREMOLO_OK;
         tremolo_debias_free(evidence);
     }
+    tremolo_inputs_free(header.inputs);
     fleet_free(fleet);
     return failed;
 }
@@ -62,7 +66,8 @@ static int write_ballots(const char *folder, unsigned response)
                                            .unit = "kg",
                                            .response_scale = 1,
                                            .name = names,
-                                           .response = "y"};
+                                           .response = "y",
+                                           .inputs = fake_inputs(2)};
     struct tremolo_study *study = &header.study;
     study->release = TREMOLO_RELEASE_BALLOT;
     study->rounds = 1;
@@ -91,6 +96,7 @@ static int write_ballots(const char *folder, unsigned response)
                  fputc((int)(length >> 8), file) == EOF || fwrite(bytes, 1, length, file) != length;
     }
     failed |= file != NULL && fclose(file) != 0;
+    tremolo_inputs_free(header.inputs);
     return failed;
 }
 

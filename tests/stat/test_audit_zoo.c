@@ -11,7 +11,7 @@
 
 #include "testing.h"
 #include "audit.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 static const char *fault = "";
 

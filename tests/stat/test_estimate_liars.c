@@ -17,11 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expand.h"
 #include "tremolo_estimate.h"
 #include "tremolo_planning.h"
 #include "tremolo_random.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 enum { D = 3, N = D + 1, DEVICES = 60000, BALLOT_DEVICES = 20000, UNIT = 1 << 16 };
 
@@ -109,13 +108,16 @@ static void add_liars(struct tremolo_moments *moments, const struct tremolo_stud
     }
 }
 
-static struct tremolo_coefficient infer(const struct tremolo_debiased *evidence)
+static struct tremolo_coefficient infer(const struct tremolo_debiased *samples,
+                                        const struct tremolo_ballot *ballots)
 {
     struct tremolo_coefficient rows[N];
     static const double zero[D];
     static const double one[D] = {1.0, 1.0, 1.0};
     const struct tremolo_units units = {zero, one, 0.0, 1.0};
-    assert_status(tremolo_infer(rows, evidence, &units, 0.95), TREMOLO_OK);
+    assert_status(ballots != NULL ? tremolo_ballot_infer(rows, ballots, &units, 0.95)
+                                  : tremolo_infer(rows, samples, &units, 0.95),
+                  TREMOLO_OK);
     return rows[0];
 }
 
@@ -131,18 +133,20 @@ static void judge(struct found *found, const struct tremolo_moments *moments,
 
 static struct found find(struct tremolo_moments *moments, const struct tremolo_study *study)
 {
-    struct found found = {.set_aside = false};
     const struct tremolo_sample_release release = tremolo_release_of(study, 1, 1);
-    struct tremolo_debiased *evidence = NULL;
-    struct tremolo_debiased *robust = NULL;
-    assert_status(tremolo_release_debias(&evidence, moments, &release), TREMOLO_OK);
-    assert_status(tremolo_release_robust(&robust, moments, &release, NULL), TREMOLO_OK);
-    found.plain = infer(evidence);
-    found.set_aside = robust != NULL;
-    found.robust = robust != NULL ? infer(robust) : found.plain;
-    judge(&found, moments, study);
-    tremolo_debias_free(evidence);
-    tremolo_debias_free(robust);
+    struct tremolo_honest law;
+    struct tremolo_evidence evidence;
+    tremolo_honest_law(&law, study);
+    assert_status(tremolo_evidence_of(&evidence, moments, study, &law, &release), TREMOLO_OK);
+    assert_true(evidence.watched);
+    struct found found = {
+        .tails = evidence.tails,
+        .set_aside = evidence.robust_samples != NULL || evidence.robust_ballots != NULL,
+        .plain = infer(evidence.samples, evidence.ballots),
+    };
+    found.robust =
+        found.set_aside ? infer(evidence.robust_samples, evidence.robust_ballots) : found.plain;
+    tremolo_evidence_free(&evidence);
     return found;
 }
 
@@ -382,18 +386,25 @@ static double product_with(const int8_t row[ENTRIES], const double phi[ENTRIES])
     return product;
 }
 
-/* All answers' scores: those of a block follow from five flips of a sign. */
-static void score_answers(struct scored scored[ANSWERS], const struct expand_keys *keys,
-                          const double phi[ENTRIES])
+/* All answers' scores: those of a block follow from five flips of a sign. `ballot` has the id. */
+static void score_answers(struct scored scored[ANSWERS], const struct tremolo_study *study,
+                          const int16_t ballot[EXPAND_ROW_VALUES], const double phi[ENTRIES])
 {
-    int8_t row[ENTRIES];
+    enum { FLIPS = 6 };
+    static int8_t rows[8 * FLIPS][ENTRIES];
+    static int16_t ballots[8 * FLIPS][EXPAND_ROW_VALUES];
+    for (unsigned i = 0; i < 8 * FLIPS; i++) {
+        memcpy(ballots[i], ballot, sizeof ballots[i]);
+        ballots[i][EXPAND_ANSWER] =
+            (int16_t)(i / FLIPS << 5 | (i % FLIPS > 0 ? 1u << (i % FLIPS - 1) : 0));
+    }
+    expand_rows(rows[0], ENTRIES, study->id, ballots[0], 8 * FLIPS, true);
     for (unsigned block = 0; block < 8; block++) {
+        const int8_t(*row)[ENTRIES] = &rows[block * FLIPS];
         double flip[5];
-        expand_row(row, ENTRIES, keys, 0, block << 5, true);
-        double all_minus = product_with(row, phi);
+        double all_minus = product_with(row[0], phi);
         for (unsigned j = 0; j < 5; j++) {
-            expand_row(row, ENTRIES, keys, 0, block << 5 | 1u << j, true);
-            flip[j] = product_with(row, phi) - all_minus;
+            flip[j] = product_with(row[1 + j], phi) - all_minus;
         }
         for (unsigned a = 0; a < 32; a++) {
             struct scored *one = &scored[block << 5 | a];
@@ -410,7 +421,6 @@ static void add_honest_ballot(struct tremolo_moments *moments, const struct trem
 {
     int16_t row[EXPAND_ROW_VALUES] = {0};
     struct scored scored[ANSWERS];
-    struct expand_keys keys;
     double x[D];
     double phi[ENTRIES];
     uint8_t id[TREMOLO_REPORT_ID_BYTES];
@@ -420,8 +430,7 @@ static void add_honest_ballot(struct tremolo_moments *moments, const struct trem
     memcpy(row, id, sizeof id);
     double y = person(x, random);
     point_of(phi, x, y, study);
-    expand_keys(&keys, study->id, row, 1);
-    score_answers(scored, &keys, phi);
+    score_answers(scored, study, row, phi);
     qsort(scored, ANSWERS, sizeof scored[0], by_score);
     bool first = tremolo_random_uniform(random) < ldexp((double)study->rank_top, -32);
     unsigned among = first ? study->rank_first : ANSWERS - study->rank_first;
@@ -454,49 +463,20 @@ static int16_t ground_row(int8_t *row, size_t i, void *context)
     return 0;
 }
 
-static struct found find_ballots(const struct tremolo_moments *moments,
-                                 const struct tremolo_study *study)
-{
-    static const double zero[D];
-    static const double one[D] = {1.0, 1.0, 1.0};
-    const struct tremolo_units units = {zero, one, 0.0, 1.0};
-    struct tremolo_coefficient rows[N];
-    struct tremolo_ballot *ballots = NULL;
-    struct tremolo_ballot *robust = NULL;
-    struct found found = {.set_aside = false};
-    assert_status(tremolo_release_ballots(&ballots, moments, study), TREMOLO_OK);
-    assert_status(tremolo_release_robust_ballots(&robust, moments, study), TREMOLO_OK);
-    assert_status(tremolo_ballot_infer(rows, ballots, &units, 0.95), TREMOLO_OK);
-    found.plain = rows[0];
-    found.set_aside = robust != NULL;
-    if (robust != NULL) {
-        assert_status(tremolo_ballot_infer(rows, robust, &units, 0.95), TREMOLO_OK);
-    }
-    found.robust = rows[0];
-    judge(&found, moments, study);
-    tremolo_ballot_free(ballots);
-    tremolo_ballot_free(robust);
-    return found;
-}
-
 static void test_ground_ballots_are_seen_and_left_out(void **state)
 {
     struct tremolo_study study = ballot_study();
     struct tremolo_random random = tremolo_random_from(15, 3);
     struct tremolo_moments *moments = NULL;
     const size_t first_times_response = 8; /* entry of x_1 y in the order of ballots */
-    size_t pair[2];
     uint8_t buckets[1000];
     (void)state;
     assert_int_equal(tremolo_ballot_entries(&study), ENTRIES);
-    assert_true(tremolo_ballot_pair(&pair[0], &pair[1], first_times_response, NUMBERS));
-    assert_int_equal(pair[0], 1);
-    assert_int_equal(pair[1], D + 1);
     assert_status(tremolo_release_sums(&moments, &study), TREMOLO_OK);
     for (size_t k = 0; k < BALLOT_DEVICES; k++) {
         add_honest_ballot(moments, &study, &random);
     }
-    struct found honest = find_ballots(moments, &study);
+    struct found honest = find(moments, &study);
     print_row("ballots, honest", 0, &honest);
     assert_false(honest.tails.alarm);
     assert_true(honest.tails.set_aside <= 12); /* 2 expected at most; Poisson: 1e-6 */
@@ -507,7 +487,7 @@ static void test_ground_ballots_are_seen_and_left_out(void **state)
     }
     assert_status(tremolo_moments_add_ballots(moments, ground_row, &grinder, buckets, 400),
                   TREMOLO_OK);
-    struct found found = find_ballots(moments, &study);
+    struct found found = find(moments, &study);
     print_row("ballots, ids searched", 400, &found);
     assert_true(found.tails.alarm);
     assert_int_equal(found.tails.values, 1);
@@ -527,7 +507,7 @@ static void test_ground_ballots_are_seen_and_left_out(void **state)
     grinder.best = (int8_t)law.limits.value;
     assert_status(tremolo_moments_add_ballots(moments, ground_row, &grinder, buckets, liars),
                   TREMOLO_OK);
-    struct found kept = find_ballots(moments, &study);
+    struct found kept = find(moments, &study);
     print_row("ballots, largest kept", liars, &kept);
     assert_true(fabs(kept.robust.estimate) < 0.2 * fabs(slope[0]) + 3 * kept.robust.standard_error);
     tremolo_moments_free(moments);

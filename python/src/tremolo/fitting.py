@@ -50,7 +50,7 @@ def fit(
     if ridge is not None and method != "one-shot":
         raise InputError(f"ridge has no effect with the method {method}")
     if "://" in where:
-        return Result(_at(_fetch(where), level))
+        return Result(_fetch(where, level))
     place = ffi.new("char **")
     if os.path.isdir(where):
         words = room(lib.TREMOLO_WORDS_BYTES)
@@ -70,14 +70,14 @@ def fit(
     return Result(take_text(place[0]))
 
 
-def _fetch(address: str) -> Any:
+def _fetch(address: str, level: float) -> str:
     if not lib.tremolo_client_is_safe_url(utf8(address, "the address")):
         raise InputError(f"{address}: an address is https, or http on this machine")
     if "/studies/" not in address:
         raise InputError(
             f"{address} is no study's address, which ends in /v1/studies/ and its id"
         )
-    url = address.rstrip("/") + "/estimate"
+    url = address.rstrip("/") + "/estimate" + ("" if level == 0.95 else f"?level={level!r}")
     try:
         with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
             body = answer.read(_ANSWER_MAX + 1)
@@ -87,7 +87,10 @@ def _fetch(address: str) -> Any:
         raise SystemFailure(f"{url}: {getattr(problem, 'reason', problem)}") from None
     if len(body) > _ANSWER_MAX:
         raise InputError(f"{url}: the answer is too long")
-    return body
+    try:
+        return str(body, "utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{url}: this is not an estimate") from None
 
 
 def _detail(problem: urllib.error.HTTPError) -> str:
@@ -97,10 +100,3 @@ def _detail(problem: urllib.error.HTTPError) -> str:
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return f": {said}"
-
-
-def _at(body: bytes, level: float) -> str:
-    place = ffi.new("char **")
-    status = lib.tremolo_estimate_json_level(place, body, len(body), level if level != 0.95 else 0.0)
-    check(status, "this is not an estimate" if status == lib.TREMOLO_MALFORMED else "")
-    return take_text(place[0])

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union, cast
 import numpy as np
 
 from ._arguments import number
-from ._library import check, ffi, lib, room, take_text, text
+from ._library import ffi, lib, room, text
 from .errors import InputError
 from .guarantee import Guarantee
 from .table import Table
@@ -33,6 +33,11 @@ def _series(names: List[str], values: List[float], title: str) -> Any:
     return Series(values, index=names, name=title, dtype=float)
 
 
+def _refuse(constant: str) -> float:
+    """NaN and infinities are no JSON."""
+    raise ValueError(constant)
+
+
 def _cell(value: float, form: str = ".4g") -> str:
     return "-" if math.isnan(value) else format(value, form)
 
@@ -46,15 +51,16 @@ class Result:
     """
 
     def __init__(self, document: Union[str, Mapping[str, Any]]) -> None:
-        if not isinstance(document, str):
-            document = json.dumps(document)
-        self._json = _at_level(document, 0.0)
-        self._document = cast(Dict[str, Any], json.loads(self._json))
         try:  # what cannot be shown is no estimate, whatever its first members say
+            self._json = document if isinstance(document, str) else json.dumps(document)
+            self._json.encode()
+            self._document = cast(Dict[str, Any], json.loads(self._json, parse_constant=_refuse))
+            if self._document["tremolo_estimate"] != 1:
+                raise ValueError("of another version")
             self.summary()
             self.cov_params()
             self.prediction
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             raise InputError("this is not an estimate", "MALFORMED") from None
 
     @classmethod
@@ -136,17 +142,19 @@ class Result:
         """Confidence intervals: a DataFrame with the columns low and high, or a dict of pairs.
 
         As in statsmodels the first argument is `alpha`, one minus the level: 0.05 for 95 %."""
-        document = self._document
         if alpha is not None and level is not None:
             raise InputError("alpha and level say the same: give one of them")
         level = 1.0 - alpha if alpha is not None else level
-        if level is not None:
-            if not 0.0 < level < 1.0:
-                raise InputError("level must be between 0 and 1")
-            document = json.loads(_at_level(self._json, level))
-        rows = document["coefficients"]
+        if level is not None and not 0.0 < level < 1.0:
+            raise InputError("level must be between 0 and 1")
+        rows = self._document["coefficients"]
         low = [_number(row["low"]) for row in rows]
         high = [_number(row["high"]) for row in rows]
+        degrees = _number(self._document["inference"]["degrees"])
+        if level is not None and degrees > 0.0:
+            t = lib.tremolo_student_quantile(0.5 + level / 2.0, degrees)
+            ends = [(_number(row["estimate"]), t * _number(row["standard_error"])) for row in rows]
+            low, high = [middle - half for middle, half in ends], [middle + half for middle, half in ends]
         try:
             from pandas import DataFrame
         except ImportError:
@@ -425,13 +433,3 @@ class Result:
 
     def __reduce__(self) -> Any:
         return (Result, (self._json,))
-
-
-def _at_level(document: str, level: float) -> str:
-    encoded = document.encode("utf-8", "surrogatepass")
-    place = ffi.new("char **")
-    status = lib.tremolo_estimate_json_level(place, encoded, len(encoded), level)
-    if status == lib.TREMOLO_MALFORMED:
-        raise InputError("this is not an estimate", "MALFORMED")
-    check(status)
-    return take_text(place[0])

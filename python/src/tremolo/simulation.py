@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, cast
 
@@ -123,19 +122,17 @@ class Simulation:
     def _work(self, design: Any, reporting: Any) -> str:
         """All of it, in one thread, which frees what it made."""
         error = room(lib.TREMOLO_TABLE_ERROR_BYTES)
-        result = ffi.new("struct tremolo_simulation_result *")
+        result = ffi.new("struct tremolo_simulation_result **")
         constant = ffi.new("const char **")
-        start = time.monotonic()
         self.struct.experiment.progress = reporting
         try:
             status = lib.tremolo_simulation_run(result, constant, self.struct, design)
-            result.seconds = time.monotonic() - start
             if status != lib.TREMOLO_OK:
                 lib.tremolo_simulation_explain(error, status, constant[0], self.struct)
                 check(status, text(error))
-            return take_text(lib.tremolo_simulation_json(self.struct, design, result, True))
+            return take_text(lib.tremolo_simulation_json(self.struct, design, result[0], True))
         finally:
-            lib.tremolo_simulation_free(result)
+            lib.tremolo_simulation_free(result[0])
 
 
 _MISSING = {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tremolo_report_file.h" /* TREMOLO_NAME_BYTES */
+#include "tremolo_estimate.h" /* TREMOLO_NAME_BYTES */
 #include "tremolo_table.h"
 
 #ifdef __cplusplus

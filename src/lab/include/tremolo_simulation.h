@@ -63,25 +63,6 @@ bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
                              const struct tremolo_design *design,
                              char error[TREMOLO_TABLE_ERROR_BYTES]);
 
-struct tremolo_simulation_result {
-    size_t dimension, devices, held_out;
-    double *r2, *r2_ols; /* one for each repeat */
-    double seconds;      /* left to the caller, who has a clock */
-    /* of the first repeat */
-    struct tremolo_mechanism_scales privacy;
-    struct tremolo_rank_law privacy_law; /* of ballots; all zero otherwise */
-    size_t clipped;                      /* devices whose sample the study's clip shortens */
-    size_t *clamped; /* values beyond the study's bounds: of each feature, of the response */
-    struct tremolo_estimate estimate;        /* as its reports would give; without a title */
-    char study[TREMOLO_STUDY_ID_TEXT_BYTES]; /* its id, if reports are a study's */
-    const char **names;                      /* of the features, for the estimate */
-    double *ranges;                          /* the same */
-    struct tremolo_extent *extents;          /* what people can differ in */
-    size_t extent_count;
-    double *ols; /* least squares on the raw rows: features, then intercept, own units */
-    struct tremolo_convergence_answer convergence; /* of methods with rounds */
-};
-
 /* Do devices cast ballots, which take features beyond their ranges as they are, and cut the
  * response at the ends of its own? */
 bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation);
@@ -93,14 +74,16 @@ bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
 bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
                               const struct tremolo_design *design);
 
-/* SINGULAR with a name in *constant for a column that is constant on the training rows,
- * and without for features that depend on one another. Free the result with
- * tremolo_simulation_free, whatever the status. */
+struct tremolo_simulation_result; /* opaque */
+
+/* SINGULAR with a name in *constant for a column that is constant on the training rows, and without
+ * for features that depend on one another. Free *result with tremolo_simulation_free; after a failure
+ * it is untouched. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_simulation_run(struct tremolo_simulation_result *result, const char **constant,
+tremolo_simulation_run(struct tremolo_simulation_result **result, const char **constant,
                        const struct tremolo_simulation *simulation,
                        const struct tremolo_design *design);
-void tremolo_simulation_free(struct tremolo_simulation_result *result);
+void tremolo_simulation_free(struct tremolo_simulation_result *result); /* accepts NULL */
 
 /* Why it failed, in a sentence. */
 void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,

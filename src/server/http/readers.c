@@ -23,24 +23,35 @@ static void on_estimate(struct question *question)
     request_resume(question->context);
 }
 
-/* An estimate may take seconds, so it is computed by a thread of the estimator's. */
-static void ask(struct request *request)
+/* The level that the intervals should have; false for what is none. */
+static bool read_level(double *level, struct request *request)
 {
-    struct study_request *own = own_of(request);
-    own->question =
-        (struct question){.served = study_of(request), .done = on_estimate, .context = request};
-    if (request_suspend(request)) {
-        estimator_ask(server_of(request)->estimator, &own->question);
-    }
+    const char *text = request_query(request, "level");
+    json_t *value =
+        text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : json_real(ESTIMATE_LEVEL);
+    *level = json_number_value(value);
+    json_decref(value);
+    return *level > 0.0 && *level < 1.0;
 }
 
+/* An estimate may take seconds, so it is computed by a thread of the estimator's. */
 static void answer_estimate(struct request *request)
 {
-    char *kept = estimate_kept(study_of(request));
+    struct study_request *own = own_of(request);
+    double level;
+    if (!read_level(&level, request)) {
+        request_problem(request, 400, "level is a number between 0 and 1, as in 0.95");
+        return;
+    }
+    char *kept = level == ESTIMATE_LEVEL ? estimate_kept(study_of(request)) : NULL;
     if (kept != NULL) {
         request_answer_text(request, 200, TREMOLO_OK, kept);
-    } else {
-        ask(request);
+        return;
+    }
+    own->question = (struct question){
+        .served = study_of(request), .level = level, .done = on_estimate, .context = request};
+    if (request_suspend(request)) {
+        estimator_ask(server_of(request)->estimator, &own->question);
     }
 }
 

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expand.h"
 #include "index.h"
 #include "study_internal.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 /* No report is shorter than its id in a byte string. */
 enum { SHORTEST_REPORT = 1 + TREMOLO_REPORT_ID_BYTES };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_release.h"
+#include "release.h"
 #include "tremolo_status.h"
 #include "tremolo_study_file.h"
 

@@ -1,11 +1,12 @@
-/* estimate.c -- from a study's sums to the answer an analyst reads.
+/* estimate.c -- from a study's sums to the answer an analyst reads, and the threads that compute it.
  *
- * Inference (table, intervals, p) comes from the unbiased estimator,
- * prediction from the shrunken one, and the two are kept apart. Studies with
- * several rounds: where devices have names, the jackknife's buckets hold
- * whole devices and all rounds are pooled; in an open study one person's
- * reports cannot be told to be one person's, so inference uses the round with
- * most reports alone, which is valid if less sharp. */
+ * Studies with several rounds: where devices have names, the jackknife's buckets hold whole devices
+ * and all rounds are pooled. In an open study nothing shows which reports come from one person, so
+ * the table uses the round with most reports alone, which is valid if less sharp.
+ *
+ * An estimate is computed from a copy of what it needs, so the lock of the sums is held only while
+ * that is made. The answer at the usual level is kept with the generation of its sums, and repeated
+ * until they change; an answer at another level is computed for whom asks. */
 #include "estimate.h"
 
 #include <jansson.h>
@@ -21,12 +22,9 @@
 #include "rounds.h"
 #include "study_internal.h"
 
-/* Of the intervals that are kept. */
-static const double usual_level = 0.95;
-
 /* What the computation works on, so that the lock is held only to fill it. */
 struct snapshot {
-    struct rounds_told told;
+    struct tremolo_evidence evidence;
     struct served_estimate made;
     uint64_t devices; /* at least */
     uint64_t round_reports;
@@ -68,8 +66,8 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
     if (served->sums.reports < 2) {
         return TREMOLO_OK;
     }
-    enum tremolo_status status = rounds_tell(
-        &snapshot->told, served, snapshot->pooled ? ROUNDS_ALL : (int)snapshot->evidence_round);
+    enum tremolo_status status = rounds_evidence(
+        &snapshot->evidence, served, snapshot->pooled ? ROUNDS_ALL : (int)snapshot->evidence_round);
     if (status == TREMOLO_OK && snapshot->done && served->terms->rounds > 1) {
         status = rounds_finish(snapshot->last, snapshot->average, served);
     }
@@ -153,23 +151,26 @@ static const char why_largest[] =
     "from one device; standard errors over all rounds would be too small, and the table is "
     "therefore made from the round with most reports alone";
 
+/* What the estimate is about and what came; the rest follows from the evidence. */
 static struct tremolo_estimate estimate_of(const struct served_study *served,
                                            const struct snapshot *snapshot,
-                                           const struct own_units *own, double level)
+                                           const struct own_units *own)
 {
     struct tremolo_estimate estimate;
+    const struct tremolo_study_feature *response = tremolo_study_file_response(served->file);
+    bool ballot = served->study->release == TREMOLO_RELEASE_BALLOT;
+    bool rounds = served->terms->rounds > 1;
     tremolo_estimate_begin(&estimate);
     estimate.title = served->terms->title;
     estimate.study = served->id_text;
-    bool ballot = served->study->release == TREMOLO_RELEASE_BALLOT;
     estimate.release = ballot ? "ballot" : "sample";
     estimate.features = served->study->dimension;
     estimate.names = own->name;
     estimate.inputs = tremolo_study_file_inputs(served->file);
     estimate.ranges = own->range;
     estimate.meanings = own->meaning;
-    estimate.response = tremolo_study_file_response(served->file)->name;
-    estimate.unit = tremolo_study_file_response(served->file)->unit;
+    estimate.response = response->name;
+    estimate.unit = response->unit;
     estimate.response_range = 2.0 * own->units.response_scale;
     estimate.state = snapshot->done ? "done" : "open";
     estimate.round = snapshot->round;
@@ -177,39 +178,21 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     estimate.reports = (int64_t)snapshot->made.reports;
     estimate.devices = (int64_t)snapshot->devices;
     estimate.round_reports = (int64_t)snapshot->round_reports;
-    estimate.devices_needed =
-        tremolo_release_devices_needed(served->study, tremolo_release_widest(served->file));
-    estimate.level = level;
+    estimate.devices_needed = tremolo_release_devices_needed(served->study, served->file);
+    estimate.last = rounds ? snapshot->last : NULL;
+    estimate.average = snapshot->done ? snapshot->average : NULL;
     estimate.evidence_round =
         snapshot->pooled ? TREMOLO_UNKNOWN : (int64_t)snapshot->evidence_round;
     estimate.evidence_reports = snapshot->made.devices;
-    if (served->terms->rounds > 1) {
-        estimate.evidence_why = snapshot->pooled ? why_pooled : why_largest;
-    }
-    estimate.tails = snapshot->told.watched ? &snapshot->told.tails : NULL;
-    if (snapshot->told.evidence == NULL && snapshot->told.ballots == NULL) {
-        estimate.remark = "nothing can be said before two devices have reported";
-    }
+    estimate.evidence_why = !rounds ? NULL : snapshot->pooled ? why_pooled : why_largest;
     estimate.method = "auto";
-    if (!ballot) {
-        estimate.noise_sd = ldexp(1.0, served->study->noise_log2) / served->study->unit;
-    }
+    estimate.noise_sd = ballot ? NAN : ldexp(1.0, served->study->noise_log2) / served->study->unit;
     return estimate;
 }
 
 enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)
 {
     return json_latch_text(json, guarantee_study_json(served->file), JSON_LATCH_EXACT);
-}
-
-static json_t *iteration_json(const struct served_study *served, const struct snapshot *snapshot)
-{
-    size_t d = served->study->dimension;
-    if (served->terms->rounds == 1) {
-        return json_null();
-    }
-    return json_pack("{s:o, s:o}", "last", json_latch_numbers(snapshot->last, d), "average",
-                     snapshot->done ? json_latch_numbers(snapshot->average, d) : json_null());
 }
 
 /* Estimate, low and high of every feature; NAN where noise hides it. */
@@ -226,49 +209,28 @@ static float *values_of(const struct tremolo_estimate *estimate)
     return values;
 }
 
-/* OK or NO_MEMORY, which says nothing of the reports. All else that fails is an answer: without a
- * prediction the table stays. */
-static enum tremolo_status solve(struct tremolo_estimate *estimate, const struct rounds_told *told,
-                                 const struct tremolo_units *units)
-{
-    const struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
-    enum tremolo_status status = TREMOLO_OK;
-    if (told->evidence != NULL) {
-        status = tremolo_estimate_solve(estimate, told->evidence, units, &options);
-    } else if (told->ballots != NULL) {
-        status = tremolo_estimate_ballots(estimate, told->ballots, units, TREMOLO_METHOD_AUTO);
-    }
-    if (status != TREMOLO_NO_MEMORY) {
-        status = tremolo_estimate_robust(estimate, told->robust, told->robust_ballots, units);
-    }
-    return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
-}
-
-/* The answer as text; NULL without memory. */
+/* The answer as text; NULL without memory. All else that fails is an answer: a table needs no
+ * prediction. */
 static char *compose(const struct served_study *served, struct snapshot *snapshot, double level)
 {
+    const struct tremolo_estimate_method method = {.fit = TREMOLO_FIT_DEFAULTS};
     struct own_units own;
     set_units(&own, served);
-    struct tremolo_estimate estimate = estimate_of(served, snapshot, &own, level);
-    if (solve(&estimate, &snapshot->told, &own.units) != TREMOLO_OK) {
+    struct tremolo_estimate estimate = estimate_of(served, snapshot, &own);
+    if (tremolo_estimate_make(&estimate, &snapshot->evidence, &own.units, level, &method) ==
+        TREMOLO_NO_MEMORY) {
         tremolo_estimate_free(&estimate);
         return NULL;
     }
     snapshot->made.r2 = estimate.r2;
     snapshot->made.values = values_of(&estimate);
-    json_t *answer = estimate_document(&estimate);
+    json_t *document = estimate_document(&estimate, guarantee_study_json(served->file));
     tremolo_estimate_free(&estimate);
-    (void)json_object_set_new(answer, "iteration", iteration_json(served, snapshot));
-    json_t *guarantee = guarantee_study_json(served->file);
-    (void)json_object_set_new(answer, "guarantee", guarantee != NULL ? guarantee : json_null());
-    estimate_set_answers(answer);
-    char *text = json_dumps(answer, JSON_LATCH_EXACT);
-    snapshot->made.summary = summary_of(answer);
-    json_decref(answer);
-    return text;
+    snapshot->made.summary = summary_of(document);
+    return json_latch_exact(document);
 }
 
-/* Keep what was composed, unless somebody kept something newer meanwhile; `made` gets what was
+/* Keep what was composed, unless something newer was kept in the meantime; `made` gets what was
  * kept before. */
 static void keep(struct served_study *served, struct served_estimate *made)
 {
@@ -281,7 +243,7 @@ static void keep(struct served_study *served, struct served_estimate *made)
     (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
-/* Is the answer that is kept the one of this generation? Lock held. */
+/* True if the answer that is kept is of this generation. Lock held. */
 static bool is_current(const struct served_study *served)
 {
     return served->sums.estimate.text != NULL &&
@@ -308,49 +270,37 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot,
 char *estimate_kept(struct served_study *served)
 {
     if (pthread_mutex_trylock(&served->sums.lock) != 0) {
-        return NULL; /* perhaps somebody computes */
+        return NULL; /* perhaps it is computed now */
     }
     char *text = is_current(served) ? strdup(served->sums.estimate.text) : NULL;
     (void)pthread_mutex_unlock(&served->sums.lock);
     return text;
 }
 
-/* The answer kept in this generation, or computed; what is computed may be kept. */
-static enum tremolo_status answer(char **json, struct served_study *served, double level, bool kept)
+enum tremolo_status estimate_json(char **json, struct served_study *served, double level)
 {
+    bool usual = level == ESTIMATE_LEVEL;
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     char *text = NULL;
     if (snapshot == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = look_up(kept ? &text : NULL, snapshot, served);
+    enum tremolo_status status = look_up(usual ? &text : NULL, snapshot, served);
     if (status == TREMOLO_OK && text == NULL) {
         text = compose(served, snapshot, level);
-        snapshot->made.text = kept && text != NULL ? strdup(text) : NULL;
+        status = text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
+        snapshot->made.text = usual && text != NULL ? strdup(text) : NULL;
         if (snapshot->made.text != NULL) {
             keep(served, &snapshot->made);
         }
     }
-    rounds_told_free(&snapshot->told);
+    tremolo_evidence_free(&snapshot->evidence);
     served_estimate_free(&snapshot->made);
     free(snapshot);
-    if (status == TREMOLO_OK && text == NULL) {
-        status = TREMOLO_NO_MEMORY;
-    }
     if (status == TREMOLO_OK) {
         *json = text;
     }
     return status;
-}
-
-enum tremolo_status estimate_json(char **json, struct served_study *served)
-{
-    return answer(json, served, usual_level, true);
-}
-
-enum tremolo_status estimate_at_level(char **json, struct served_study *served, double level)
-{
-    return answer(json, served, level, false);
 }
 
 /* ---------------------------------------------------------------- the threads that compute */
@@ -370,7 +320,7 @@ static bool is_wide(const struct served_study *served)
     return served->study->dimension >= ESTIMATOR_WIDE;
 }
 
-/* May a thread begin with this study? Lock held. */
+/* True if a thread may begin with this study. Lock held. */
 static bool is_free(const struct estimator *estimator, const struct served_study *served)
 {
     unsigned wide = 0;
@@ -384,25 +334,27 @@ static bool is_free(const struct estimator *estimator, const struct served_study
     return !is_wide(served) || wide < WIDE_MAX;
 }
 
-/* The first study whose turn it is, or NULL. Lock held. */
-static struct served_study *next_study(const struct estimator *estimator)
+/* The first question whose turn it is, or NULL. Lock held. */
+static struct question *next_question(const struct estimator *estimator)
 {
-    const struct question *question = estimator->first;
+    struct question *question = estimator->first;
     while (question != NULL && !is_free(estimator, question->served)) {
         question = question->next;
     }
-    return question != NULL ? question->served : NULL;
+    return question;
 }
 
-/* All questions about a study, in their order. Lock held. */
-static struct question *take_all(struct estimator *estimator, const struct served_study *served)
+/* Take all that ask what `asked` asks out of the queue, in their order. Lock held. */
+static struct question *take_all(struct estimator *estimator, const struct question *asked)
 {
+    const struct served_study *served = asked->served;
+    double level = asked->level;
     struct question *taken = NULL;
     struct question **end = &taken;
     struct question **link = &estimator->first;
     while (*link != NULL) {
         struct question *question = *link;
-        if (question->served != served) {
+        if (question->served != served || question->level != level) {
             link = &question->next;
             continue;
         }
@@ -432,21 +384,21 @@ static void answer_study(const struct estimator *estimator, struct question *que
     char *json = NULL;
     enum tremolo_status status = TREMOLO_OK;
     if (!atomic_load(estimator->stopping)) {
-        status = estimate_json(&json, questions->served);
+        status = estimate_json(&json, questions->served, questions->level);
     }
     answer_all(questions, status, json);
     free(json);
 }
 
-/* Answer all who wait for a study now. Lock held, but not while it computes. */
-static void serve(struct estimator *estimator, struct served_study *served)
+/* Answer this question and those like it. Lock held, but not while it computes. */
+static void serve(struct estimator *estimator, struct question *asked)
 {
     size_t place = 0;
     while (estimator->under_way[place] != NULL) {
         place++;
     }
-    estimator->under_way[place] = served;
-    struct question *questions = take_all(estimator, served);
+    estimator->under_way[place] = asked->served;
+    struct question *questions = take_all(estimator, asked);
     background_unlock(&estimator->threads);
     answer_study(estimator, questions);
     background_lock(&estimator->threads);
@@ -460,9 +412,9 @@ static void *estimator_main(void *argument)
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
     background_lock(&estimator->threads);
     while (!estimator->threads.stopping || estimator->first != NULL) {
-        struct served_study *served = next_study(estimator);
-        if (served != NULL) {
-            serve(estimator, served);
+        struct question *question = next_question(estimator);
+        if (question != NULL) {
+            serve(estimator, question);
         } else {
             (void)pthread_cond_wait(&estimator->threads.wake, &estimator->threads.lock);
         }

@@ -7,15 +7,16 @@
 
 #include "served_study.h"
 
-/* The body of GET .../estimate; the caller frees *json. Computed once for
- * every change of the fold and repeated until the next. Any thread. */
-TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct served_study *served);
+/* Level of the intervals unless somebody asks for another. */
+#define ESTIMATE_LEVEL 0.95
 
-/* The same with intervals of this level, computed anew. */
-TREMOLO_MUST_USE enum tremolo_status estimate_at_level(char **json, struct served_study *served,
-                                                       double level);
+/* The body of GET .../estimate with intervals of this level; the caller frees *json. Of ESTIMATE_LEVEL
+ * it is computed once for every change of the sums and repeated until the next. Any thread. */
+TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct served_study *served,
+                                                   double level);
 
-/* The same without computing or waiting: NULL when it is not known, or not at once. */
+/* The same of ESTIMATE_LEVEL without computing or waiting; NULL when it is not known, or not at
+ * once. */
 char *estimate_kept(struct served_study *served);
 
 /* Its member "guarantee" alone, which says nothing of the reports. The caller frees it. */
@@ -26,12 +27,13 @@ TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json,
  *
  * A study with hundreds of features needs seconds for one, and a request thread serves thousands of
  * devices. A study is computed by one thread at a time, and all who wait for it when its turn comes
- * get the same answer; wide studies never have all threads, so that the usual ones do not wait for
+ * at the same level get the same answer; wide studies never have all threads, so that the usual ones do not wait for
  * them; and all threads yield to those that take reports. */
 
 struct question {
     struct question *next;
     struct served_study *served;
+    double level; /* of the intervals */
     /* The answer: the estimate, which the asker frees, or why there is none. NULL and OK:
      * it was not computed any more. */
     char *json;
@@ -49,7 +51,7 @@ enum { ESTIMATOR_WIDE = 32 };
 /* NULL without memory or threads. Once *stopping is set nothing is computed any more. */
 struct estimator *estimator_start(const _Atomic bool *stopping);
 
-/* Nobody may ask any more. NULL is fine. */
+/* The callers make sure that no more questions come. NULL is fine. */
 void estimator_stop(struct estimator *estimator);
 
 void estimator_ask(struct estimator *estimator, struct question *question);

@@ -127,7 +127,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
         refresh_gradient(served, t);
     }
     char *estimate = NULL;
-    if (!due || estimate_json(&estimate, served) != TREMOLO_OK) {
+    if (!due || estimate_json(&estimate, served, ESTIMATE_LEVEL) != TREMOLO_OK) {
         return;
     }
     free(estimate);

@@ -115,7 +115,7 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     }
     status = served_load(&served, store, study, words);
     if (status == TREMOLO_OK) {
-        status = estimate_at_level(json, served, level);
+        status = estimate_json(json, served, level);
     }
     if (status != TREMOLO_OK && words[0] == '\0') {
         (void)snprintf(words, TREMOLO_WORDS_BYTES, "%s", tremolo_status_sentence(status));

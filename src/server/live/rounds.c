@@ -55,30 +55,14 @@ static enum tremolo_status merge(struct tremolo_moments *merged, double *V,
     return status;
 }
 
-static enum tremolo_status tell(struct rounds_told *told, struct tremolo_moments *moments,
-                                const struct served_study *served,
-                                const struct tremolo_sample_release *release)
-{
-    enum tremolo_status status;
-    if (served->study->release == TREMOLO_RELEASE_BALLOT) {
-        status = tremolo_release_ballots(&told->ballots, moments, served->study);
-        return status == TREMOLO_OK
-                   ? tremolo_release_robust_ballots(&told->robust_ballots, moments, served->study)
-                   : status;
-    }
-    status = tremolo_release_debias(&told->evidence, moments, release);
-    return status == TREMOLO_OK ? tremolo_release_robust(&told->robust, moments, release, NULL)
-                                : status;
-}
-
-enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *served, int round)
+enum tremolo_status rounds_evidence(struct tremolo_evidence *evidence, struct served_study *served,
+                                    int round)
 {
     unsigned first = round == ROUNDS_ALL ? 0 : (unsigned)round;
     unsigned end = round == ROUNDS_ALL ? served->sums.opened : first + 1;
     struct tremolo_sample_release release = served->release;
     struct tremolo_moments *merged = NULL;
-    struct tremolo_tail tail;
-    *told = (struct rounds_told){.watched = false};
+    *evidence = (struct tremolo_evidence){.watched = false};
     release.vectors = (end - first) * served->study->vectors;
     double *V = calloc(release.vectors * served->study->dimension + 1, sizeof *V);
     release.V = V;
@@ -88,23 +72,11 @@ enum tremolo_status rounds_tell(struct rounds_told *told, struct served_study *s
         status = merge(merged, V, served, first, end);
     }
     if (status == TREMOLO_OK) {
-        status = tell(told, merged, served, &release);
-    }
-    if (status == TREMOLO_OK && tremolo_moments_tail(&tail, merged)) {
-        tremolo_tails_judge(&told->tails, &tail, &served->honest);
-        told->watched = true;
+        status = tremolo_evidence_of(evidence, merged, served->study, &served->honest, &release);
     }
     tremolo_moments_free(merged);
     free(V);
     return status;
-}
-
-void rounds_told_free(struct rounds_told *told)
-{
-    tremolo_debias_free(told->evidence);
-    tremolo_debias_free(told->robust);
-    tremolo_ballot_free(told->ballots);
-    tremolo_ballot_free(told->robust_ballots);
 }
 
 /* Add the counts of a round to those before; `counts` has room for both sides. */

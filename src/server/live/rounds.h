@@ -13,30 +13,20 @@
 #include "check_report.h"
 #include "tremolo_regression.h"
 
-#include "tremolo_honest.h"
+#include "release.h"
 
 struct served_study;
 
 /* Compute beta and vectors of round served->sums.opened and open it in memory. */
 TREMOLO_MUST_USE enum tremolo_status rounds_open_next(struct served_study *served, int64_t now);
 
-/* What is estimated from: one round, or all of them, the open one included, with their sums
- * merged and the modulation of each weighted by its share of the reports. */
-struct rounds_told {
-    struct tremolo_debiased *evidence; /* of noisy samples, or */
-    struct tremolo_ballot *ballots;
-    struct tremolo_debiased *robust; /* without those that were set aside; NULL: none were */
-    struct tremolo_ballot *robust_ballots;
-    struct tremolo_tails tails;
-    bool watched; /* tails are known */
-};
-
 enum { ROUNDS_ALL = -1 };
 
-/* Of `round`, or of all. Lock held. Free with rounds_told_free, whatever the status. */
-TREMOLO_MUST_USE enum tremolo_status rounds_tell(struct rounds_told *told,
-                                                 struct served_study *served, int round);
-void rounds_told_free(struct rounds_told *told);
+/* What an estimate is made from: one round, or all of them, the open one included, with their sums
+ * merged and the modulation of each weighted by its share of the reports. Lock held. Free with
+ * tremolo_evidence_free, whatever the status. */
+TREMOLO_MUST_USE enum tremolo_status rounds_evidence(struct tremolo_evidence *evidence,
+                                                     struct served_study *served, int round);
 
 /* How far the reports of all rounds reach; takes the lock. False when it is not known. */
 bool rounds_tails(struct tremolo_tails *tails, struct served_study *served);

@@ -15,9 +15,8 @@
 #include "index.h"
 #include "segment.h"
 #include "store.h"
-#include "tremolo_honest.h"
 #include "tremolo_moments.h"
-#include "tremolo_release.h"
+#include "release.h"
 #include "tremolo_study_file.h"
 
 struct encoder;

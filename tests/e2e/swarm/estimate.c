@@ -8,7 +8,7 @@
 
 #include "encoder.h"
 #include "swarm.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 static void same(struct swarm *swarm, double theirs, double ours, const char *what, size_t index)
 {

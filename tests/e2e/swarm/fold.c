@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "swarm.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 struct ballot {
     const struct tremolo_study *study;

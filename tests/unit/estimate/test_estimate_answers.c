@@ -39,7 +39,7 @@ static json_t *answered(const char *rows, const char *members)
     (void)snprintf(text, sizeof text, "{%s \"coefficients\":[%s]}", members, rows);
     json_t *document = json_loads(text, 0, NULL);
     assert_non_null(document);
-    estimate_set_answers(document);
+    estimate_set_answers(&document);
     return document;
 }
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expand.h"
 #include "fake_device.h"
+#include "fake_inputs.h"
+#include "report_file.h"
 #include "testing.h"
-#include "tremolo_release.h"
-#include "tremolo_report_fit.h"
+#include "release.h"
 
 enum { BALLOTS = 61 };
 
@@ -64,7 +64,7 @@ static void make(struct ballots *made, const struct tremolo_study *study)
     }
 }
 
-/* Both kernels, every lane, directions that end inside and at the end of a chunk. */
+/* Both kernels, directions that end inside and at the end of a chunk. */
 static void test_rows_are_those_of_the_core(void **state)
 {
     static const unsigned dimensions[] = {1, 2, 3, 10, 14, 40, 256};
@@ -76,14 +76,12 @@ static void test_rows_are_those_of_the_core(void **state)
         size_t entries = tremolo_ballot_entries(&study);
         make(&made, &study);
         for (size_t i = 0; i < 19; i++) {
-            struct expand_keys keys;
-            size_t first = i / EXPAND_LANES * EXPAND_LANES;
-            expand_keys(&keys, study.id, made.row + first * EXPAND_ROW_VALUES, i - first + 1);
             assert_status(tremolo_ballot_expand(core, sizeof core, &made.report[i], &study),
                           TREMOLO_OK);
             for (int wide = 0; wide < 2; wide++) {
                 memset(ours, 99, sizeof ours);
-                expand_row(ours, entries, &keys, i - first, made.answer[i], wide != 0);
+                expand_rows(ours, entries, study.id, made.row + i * EXPAND_ROW_VALUES, 1,
+                            wide != 0);
                 assert_memory_equal(ours, core, entries);
                 assert_true(entries == sizeof ours || ours[entries] == 99);
             }
@@ -94,11 +92,11 @@ static void test_rows_are_those_of_the_core(void **state)
 /* Any number of ballots, so that lanes are shared and not, and nothing is written past the rows. */
 static void test_many_rows_are_those_of_the_core(void **state)
 {
-    static const unsigned dimensions[] = {1, 3, 10, 30, 31};
+    static const unsigned dimensions[] = {1, 3, 10, 30, 31, 40};
     static struct ballots made;
-    static int8_t core[19][EXPAND_SHORT_ENTRIES + 100], ours[sizeof core];
+    static int8_t core[19][1000], ours[sizeof core];
     (void)state;
-    for (size_t t = 0; t < 10; t++) {
+    for (size_t t = 0; t < 12; t++) {
         struct tremolo_study study = study_of(dimensions[t / 2], t % 2);
         size_t entries = tremolo_ballot_entries(&study);
         assert_true(entries < sizeof core[0]);
@@ -304,20 +302,25 @@ static void test_kinds_do_not_mix(void **state)
 
 enum { FILE_D = 2, FILE_BALLOTS = 300 };
 
-static char names[FILE_D][TREMOLO_NAME_BYTES] = {"a", "b"};
+static char names[FILE_D][TREMOLO_NAME_BYTES] = {"\033[31ma", "b\xe2\x80\xae"};
 static double centre[FILE_D] = {10, 0};
 static double scale[FILE_D] = {2, 1};
+static double range[FILE_D + 1] = {4, 2, 100};
 
-static struct tremolo_report_header header_of(const struct tremolo_study *study)
+static struct tremolo_report_header header_of(const struct tremolo_study *study,
+                                              struct tremolo_inputs *inputs)
 {
     return (struct tremolo_report_header){.study = *study,
+                                          .inputs = inputs,
+                                          .range = range,
                                           .feature_bound = 1,
                                           .response_bound = 1,
                                           .centre = centre,
                                           .scale = scale,
                                           .response_scale = 50,
                                           .name = names,
-                                          .response = "y"};
+                                          .response = "y",
+                                          .unit = "\a"};
 }
 
 /* One device's report of a sample that its number says. */
@@ -342,10 +345,12 @@ static size_t report_of(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], const struct tr
 static FILE *write_file(struct tremolo_moments **moments, const struct tremolo_study *study)
 {
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
-    const struct tremolo_report_header header = header_of(study);
+    struct tremolo_inputs *inputs = fake_inputs(FILE_D);
+    const struct tremolo_report_header header = header_of(study, inputs);
     FILE *file = tmpfile();
     assert_non_null(file);
     assert_true(tremolo_report_file_begin(file, &header));
+    tremolo_inputs_free(inputs);
     assert_true(tremolo_report_file_begin_round(file, study, 0, NULL));
     assert_status(tremolo_release_sums(moments, study), TREMOLO_OK);
     for (int i = 0; i < FILE_BALLOTS; i++) {
@@ -366,44 +371,69 @@ static FILE *write_file(struct tremolo_moments **moments, const struct tremolo_s
     return file;
 }
 
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    assert_non_null(text);
+    return text;
+}
+
+/* Names from outside are shown as text. */
+static void check_document(const json_t *document)
+{
+    const json_t *rows = json_object_get(document, "coefficients");
+    const json_t *guarantee = json_object_get(document, "guarantee");
+    double epsilon = json_number_value(json_object_get(guarantee, "epsilon"));
+    assert_string_equal(text_at(document, "release"), "ballot");
+    assert_string_equal(text_at(json_array_get(rows, 0), "name"), "?[31ma");
+    assert_string_equal(text_at(json_array_get(rows, 1), "name"), "b?");
+    assert_string_equal(text_at(json_object_get(document, "response"), "unit"), "?");
+    assert_int_equal(json_integer_value(json_object_get(document, "devices")), FILE_BALLOTS);
+    assert_int_equal(json_integer_value(json_object_get(document, "repeated")), 1);
+    assert_true(epsilon > 1 && epsilon < 4);
+    assert_true(json_number_value(json_object_get(guarantee, "delta")) == 0);
+}
+
+static void check_prediction(const json_t *prediction, const double own[FILE_D + 1])
+{
+    const json_t *rows = json_object_get(prediction, "coefficients");
+    assert_int_equal(json_array_size(rows), FILE_D + 1);
+    for (size_t i = 0; i <= FILE_D; i++) {
+        const json_t *value = json_object_get(json_array_get(rows, i), "estimate");
+        assert_true(json_is_number(value) && json_number_value(value) == own[i]);
+    }
+}
+
 static void test_a_file_says_what_its_ballots_say(void **state)
 {
     const struct tremolo_report_fit_options options = {TREMOLO_PREDICTOR_AUTO, 0, 0.95};
     const struct tremolo_units units = {centre, scale, 0, 50};
     (void)state;
     for (unsigned response = 0; response < 2; response++) {
-        static struct tremolo_report_header header;
-        static struct tremolo_report_fit fit;
         char error[TREMOLO_REPORT_FILE_ERROR_BYTES];
         struct tremolo_study study = study_of(FILE_D, response);
-        struct tremolo_report_rounds rounds;
         struct tremolo_moments *moments = NULL;
         struct tremolo_ballot *ballots = NULL;
         struct tremolo_coefficient rows[FILE_D + 1];
+        struct tremolo_ballot_fit fit;
+        double own[FILE_D + 1];
+        json_t *document = NULL;
         study.samples = 1;
         FILE *file = write_file(&moments, &study);
-        assert_true(tremolo_report_file_open(&header, file, error));
-        assert_int_equal(header.study.release, TREMOLO_RELEASE_BALLOT);
-        assert_status(tremolo_report_rounds_read(&rounds, &header, file, error), TREMOLO_OK);
-        assert_int_equal(rounds.devices, FILE_BALLOTS);
-        assert_int_equal(rounds.repeated, 1);
-        assert_status(tremolo_report_fit(&fit, &header, &rounds, &options), TREMOLO_OK);
-        assert_string_equal(fit.estimate.release, "ballot");
-        assert_true(fit.epsilon > 1 && fit.epsilon < 4 && fit.promise.delta == 0);
+        assert_status(tremolo_report_file_fit(&document, file, &options, error), TREMOLO_OK);
+        check_document(document);
         assert_status(tremolo_release_ballots(&ballots, moments, &study), TREMOLO_OK);
         assert_status(tremolo_ballot_infer(rows, ballots, &units, 0.95), TREMOLO_OK);
-        for (size_t i = 0; i <= FILE_D; i++) {
-            assert_true(rows[i].estimate == fit.estimate.rows[i].estimate);
-            assert_true(rows[i].standard_error == fit.estimate.rows[i].standard_error);
-        }
+        assert_status(tremolo_ballot_fit(own, &fit, ballots, TREMOLO_METHOD_AUTO, 0.95),
+                      TREMOLO_OK);
+        tremolo_fit_to_own(own, &own[FILE_D], own, fit.fit.intercept, FILE_D, &units);
+        check_prediction(json_object_get(document, "prediction"), own);
         /* The same law, by its scale or by the sums' noise: equal but for rounding. */
-        assert_true(fabs(tremolo_release_devices_needed(&study, 1.0) / rows[0].devices_needed - 1) <
-                    1e-9);
-        tremolo_report_fit_free(&fit);
+        assert_true(
+            fabs(tremolo_release_devices_needed(&study, NULL) / rows[0].devices_needed - 1) < 1e-9);
+        json_decref(document);
         tremolo_ballot_free(ballots);
         tremolo_moments_free(moments);
-        tremolo_report_rounds_free(&rounds);
-        tremolo_report_header_free(&header);
         (void)fclose(file);
     }
 }

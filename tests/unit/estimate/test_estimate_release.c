@@ -9,8 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tremolo_honest.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 enum { D = 3, VECTORS = 2, REPORTS = 200 };
 

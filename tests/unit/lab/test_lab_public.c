@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "audit.h"
-#include "tremolo_honest.h"
+#include "release.h"
 #include "tremolo_planning.h"
 #include "tremolo_random.h"
-#include "tremolo_simulation.h"
+#include "simulation_json.h"
 
 enum { ROWS = 600, FEATURES = 2 };
 
@@ -55,31 +55,31 @@ static void test_simulation(void **state)
 {
     (void)state;
     struct tremolo_design design = make_design();
-    struct tremolo_simulation_result one, two;
+    struct tremolo_simulation_result *one = NULL, *two = NULL, *none = NULL;
     struct tremolo_simulation simulation = make_simulation(1);
     const char *constant = NULL;
     assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design), TREMOLO_OK);
     simulation.experiment.threads = 3;
     assert_int_equal(tremolo_simulation_run(&two, &constant, &simulation, &design), TREMOLO_OK);
     assert_null(constant);
-    assert_int_equal(one.devices, 480);
-    assert_int_equal(one.held_out, 120);
-    assert_int_equal(one.estimate.features, FEATURES);
-    assert_memory_equal(one.r2, two.r2, 2 * sizeof *one.r2);
-    assert_memory_equal(one.estimate.rows, two.estimate.rows, 3 * sizeof *one.estimate.rows);
-    assert_true(one.r2_ols[0] > 0.99);
-    assert_true(one.r2[0] > 0.5 && one.r2[0] < one.r2_ols[0]);
-    assert_true(one.privacy.epsilon <= 100);
-    tremolo_simulation_free(&one);
-    tremolo_simulation_free(&two);
+    assert_int_equal(one->devices, 480);
+    assert_int_equal(one->held_out, 120);
+    assert_int_equal(one->estimate.features, FEATURES);
+    assert_memory_equal(one->r2, two->r2, 2 * sizeof *one->r2);
+    assert_memory_equal(one->estimate.rows, two->estimate.rows, 3 * sizeof *one->estimate.rows);
+    assert_true(one->r2_ols[0] > 0.99);
+    assert_true(one->r2[0] > 0.5 && one->r2[0] < one->r2_ols[0]);
+    assert_true(one->privacy.epsilon <= 100);
+    tremolo_simulation_free(one);
+    tremolo_simulation_free(two);
     for (size_t r = 0; r < ROWS; r++) {
         design.X[r * FEATURES] = 1.0;
     }
     (void)snprintf(design.name[0], sizeof design.name[0], "same");
-    assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design),
+    assert_int_equal(tremolo_simulation_run(&none, &constant, &simulation, &design),
                      TREMOLO_SINGULAR);
     assert_string_equal(constant, "same");
-    tremolo_simulation_free(&one);
+    assert_null(none);
     tremolo_design_free(&design);
 }
 

@@ -63,8 +63,10 @@ static void count(struct question *question)
 static void ask_all(struct estimator *estimator, struct asked *asked)
 {
     for (size_t i = 0; i < ASKERS; i++) {
-        asked[i].question =
-            (struct question){.served = studies[i % 3 == 2], .done = count, .context = &asked[i]};
+        asked[i].question = (struct question){.served = studies[i % 3 == 2],
+                                              .level = i % 5 == 4 ? 0.5 : ESTIMATE_LEVEL,
+                                              .done = count,
+                                              .context = &asked[i]};
         estimator_ask(estimator, &asked[i].question);
     }
 }
@@ -87,7 +89,11 @@ static void test_everybody_gets_the_estimate(void **state)
     assert_string_not_equal(wanted[0], wanted[1]);
     for (size_t i = 0; i < ASKERS; i++) {
         assert_status(asked[i].question.status, TREMOLO_OK);
-        assert_string_equal(asked[i].question.json, wanted[i % 3 == 2]);
+        if (i % 5 == 4) { /* the same at a level of its own */
+            assert_non_null(strstr(asked[i].question.json, "\"level\":0.5,"));
+        } else {
+            assert_string_equal(asked[i].question.json, wanted[i % 3 == 2]);
+        }
         assert_false(pthread_equal(asked[i].by, pthread_self()));
         free(asked[i].question.json);
     }

@@ -9,7 +9,7 @@
 #include "segment.h"
 #include "server_reports.h"
 #include "store.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 static void test_segment_round_trip(void **state)
 {

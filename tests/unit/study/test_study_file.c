@@ -4,7 +4,7 @@
 #include "study_internal.h"
 #include "study_json.h"
 #include "explain.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 /* ---------------------------------------------------------------- problems */
 

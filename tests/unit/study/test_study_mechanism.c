@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "tremolo_mechanism.h"
-#include "tremolo_release.h"
+#include "release.h"
 
 static struct tremolo_bounds bounds[TREMOLO_MAX_DIMENSION];
 static struct tremolo_study empty_study;
