@@ -318,8 +318,8 @@ fuzz: $(DEPS) $(BUILD)/.setup-test
 test-sanitize: test-asan test-asan-python test-msan test-tsan
 # Enough to name every line of a trace; variables' places would take a fifth of the compiler's time.
 TRACED := -O1 -g1
-# Optimised, the programs of the tests themselves would take it three times as long under ASan and UBSan.
-# How long a number printed into a buffer gets it cannot tell then; the plain build can.
+# The test programs are not optimised here: the compiler would take three times as long under ASan and
+# UBSan. It then cannot judge the length of printed numbers; the plain build does.
 TRACED_TESTS := -O0 -Wno-format-truncation
 # The server under load with every data race reported. What the server depends on, and the command that
 # starts it, are compiled again; host, lab and the other commands do not run in it and are those
