@@ -446,16 +446,13 @@ enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
  * be tells the two apart. */
 bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tremolo_study *study)
 {
+    const struct tremolo_moments_shape shape = tremolo_moments_shape(moments);
     if (study->release == TREMOLO_RELEASE_BALLOT) {
-        return tremolo_moments_are_ballots(moments) &&
-               tremolo_moments_coordinates(moments) == tremolo_ballot_entries(study) &&
-               (tremolo_moments_response_max(moments) != 0) ==
-                   (study->response == TREMOLO_RESPONSE_PUBLIC);
+        return shape.ballots && shape.coordinates == tremolo_ballot_entries(study) &&
+               (shape.response_max != 0) == (study->response == TREMOLO_RESPONSE_PUBLIC);
     }
-    return !tremolo_moments_are_ballots(moments) &&
-           tremolo_moments_coordinates(moments) == study->dimension + 1u &&
-           tremolo_moments_feature_max(moments) == wire_max(study) &&
-           tremolo_moments_response_max(moments) == response_max(study);
+    return !shape.ballots && shape.coordinates == study->dimension + 1u &&
+           shape.feature_max == wire_max(study) && shape.response_max == response_max(study);
 }
 
 bool tremolo_release_watches(const struct tremolo_moments *moments,

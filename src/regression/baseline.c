@@ -210,8 +210,11 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
 {
     size_t columns = dimension + (intercept ? 1 : 0);
     if (beta == NULL || X == NULL || y == NULL || dimension == 0 || (intercept && !constant) ||
-        rows > INT32_MAX / 2 || dimension > TREMOLO_MAX_FEATURES || rows < columns) {
+        rows > INT32_MAX / 2 || dimension > TREMOLO_MAX_FEATURES) {
         return TREMOLO_BAD_ARGUMENT;
+    }
+    if (rows < columns) {
+        return TREMOLO_TOO_FEW;
     }
     struct ols p = {0};
     enum tremolo_status status = TREMOLO_NO_MEMORY;

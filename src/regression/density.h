@@ -5,11 +5,12 @@
 #ifndef REGRESSION_DENSITY_H
 #define REGRESSION_DENSITY_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "evidence.h"
-#include "tremolo_random.h"
 
 /* ---------------------------------------------------------------- arithmetic
  *
@@ -29,6 +30,21 @@ typedef double four __attribute__((vector_size(LANES * sizeof(double)), aligned(
 #define WIDE     static
 #define HAS_WIDE false
 #endif
+
+/* Define `name` as `any`, which is INLINE, with wide registers where the processor has them. */
+#define WIDENED(linkage, name, any, parameters, arguments)                                         \
+    WIDE void name##_wide parameters                                                               \
+    {                                                                                              \
+        any arguments;                                                                             \
+    }                                                                                              \
+    linkage name parameters                                                                        \
+    {                                                                                              \
+        if (HAS_WIDE) {                                                                            \
+            name##_wide arguments;                                                                 \
+        } else {                                                                                   \
+            any arguments;                                                                         \
+        }                                                                                          \
+    }
 
 INLINE double dot(const double *a, const double *b, size_t n)
 {
@@ -124,6 +140,47 @@ INLINE void multiply(double *product, struct view A, const double *B, size_t str
     }
 }
 
+/* exp to 1e-14 relative, without the C library's, whose last bits differ from one machine to the
+ * next; 0 for what is no number. */
+INLINE double exponential(double x)
+{
+    if (!(x > -700.0 && x < 700.0)) {
+        return x >= 700.0 ? INFINITY : 0.0;
+    }
+    int whole = (int)(x * 1.4426950408889634 + (x < 0.0 ? -0.5 : 0.5));
+    double y = (x - whole * 0.693147180559945309) / 16.0;
+    double sum = 1.0 / 362880;
+    sum = sum * y + 1.0 / 40320;
+    sum = sum * y + 1.0 / 5040;
+    sum = sum * y + 1.0 / 720;
+    sum = sum * y + 1.0 / 120;
+    sum = sum * y + 1.0 / 24;
+    sum = sum * y + 1.0 / 6;
+    sum = sum * y + 0.5;
+    sum = sum * y + 1.0;
+    sum = sum * y + 1.0;
+    sum *= sum;
+    sum *= sum;
+    sum *= sum;
+    sum *= sum;
+    union {
+        uint64_t bits;
+        double value;
+    } power = {.bits = (uint64_t)(whole + 1023) << 52};
+    return sum * power.value;
+}
+
+static inline double logarithm(double value)
+{
+    int power;
+    double rest = frexp(value, &power);
+    double x = 0.0;
+    for (int k = 0; k < 6; k++) {
+        x += rest * exponential(-x) - 1.0;
+    }
+    return x + power * 0.693147180559945309;
+}
+
 /* ---------------------------------------------------------------- the density */
 
 /* More are told apart by few fleets, and one column is the mean. */
@@ -206,15 +263,11 @@ bool density_new(struct density *density, const struct tremolo_ballot *ballots);
 /* Minus the log density at a position, up to a constant, and its gradient. */
 double density_energy(struct density *density, double *gradient, const double *position);
 
-/* False where shares are beyond SHARES_END, six prior standard deviations away: as good as
- * impossible, and next to a division by zero. */
-bool density_has(const struct density *density, const double *position);
-
 /* All but OG, C, HG and pulls at a position. */
 void density_place(struct density *density, const double *position);
 
-/* OG <- O G */
-void density_multiply(struct density *density);
+/* A position where the noisy M lies. */
+void density_start(double *position, struct density *density);
 
 /* sum <- sum + share M at a position; its upper triangle only. */
 void density_add_moments(double *sum, double share, struct density *density,
@@ -223,15 +276,11 @@ void density_add_moments(double *sum, double share, struct density *density,
 /* R^2 of theta as moments at a position have it. */
 double density_explained(struct density *density, const double *position, const double *theta);
 
-/* exp to 1e-14 relative, without the C library's; 0 for what is no number. */
-double density_exponential(double x);
-
-double density_logarithm(double value);
-
 /* The common part of a feature or the explained part of w, from its parameter. */
-double density_share(double logit, bool response);
-
-/* Prior standard deviation of the mean of a coordinate. */
-double density_mean_sd(const struct density *density, size_t i);
+static inline double share(double logit, bool response)
+{
+    logit = response ? WSHARE_CENTRE + WSHARE_SPREAD * logit : SHARE_CENTRE + SHARE_SPREAD * logit;
+    return 1.0 / (1.0 + exponential(-logit));
+}
 
 #endif

@@ -22,14 +22,6 @@
 
 static const double INFLATION_SPAN_MAX = 10.0; /* an interval that is wider says nothing */
 
-/* What the sums came from, and how one M is got from it. */
-struct source {
-    const struct tremolo_debiased *evidence;
-    const struct tremolo_ballot *ballots;
-    size_t d;
-    size_t buckets;
-};
-
 /* Where the statistics of one M are, one after the other. The d + 1 coefficients in own units
  * come first. */
 struct layout {
@@ -50,11 +42,6 @@ struct replicates {
     bool positive;           /* S was, every time: else scores and loss alone hold */
 };
 
-static double bucket_count(const struct source *source, size_t b)
-{
-    return source->ballots != NULL ? source->ballots->count[b] : source->evidence->bucket[b].count;
-}
-
 /* ---------------------------------------------------------------- moments */
 
 /* Where coordinate i of (1, x, y) stands in (x, 1, y). */
@@ -63,31 +50,11 @@ static size_t place(size_t i, size_t d)
     return i == 0 ? d : i <= d ? i - 1 : i;
 }
 
-static enum tremolo_status sample_moments(double *M, const struct tremolo_debiased *evidence,
-                                          size_t skip)
-{
-    struct system system;
-    size_t d = evidence->d;
-    size_t n = d + 2;
-    enum tremolo_status status = system_take(&system, evidence, skip);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < n * n; i++) {
-        size_t from = place(i / n, d) * n + place(i % n, d);
-        M[i] = system.raw[from] - system.bias[from];
-    }
-    free(system.memory);
-    return TREMOLO_OK;
-}
-
 /* (h, x, w) weighted by s^2 to (1, x, y) weighted so that weights have the mean 1. */
-static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *ballots,
-                                        size_t skip)
+static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *ballots)
 {
     size_t n = ballots->n;
     size_t y = n - 1;
-    ballot_moments(M, ballots, skip);
     double mass = M[0] / (ballots->h * ballots->h);
     if (!(mass > 0.0)) {
         return TREMOLO_SINGULAR;
@@ -108,8 +75,21 @@ static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *
 
 static enum tremolo_status joint_moments(double *M, const struct source *source, size_t skip)
 {
-    return source->ballots != NULL ? ballot_joint(M, source->ballots, skip)
-                                   : sample_moments(M, source->evidence, skip);
+    struct system system;
+    size_t d = source->d;
+    size_t n = d + 2;
+    enum tremolo_status status = TREMOLO_OK;
+    if (source->ballots != NULL) {
+        ballot_moments(M, source->ballots, skip);
+        return ballot_joint(M, source->ballots);
+    }
+    status = system_take(&system, source, skip);
+    for (size_t i = 0; status == TREMOLO_OK && i < n * n; i++) {
+        size_t from = place(i / n, d) * n + place(i % n, d);
+        M[i] = system.raw[from] - system.bias[from];
+    }
+    free(system.memory);
+    return status;
 }
 
 /* ---------------------------------------------------------------- statistics of one M */
@@ -202,18 +182,14 @@ static enum tremolo_status replicate(struct replicates *made, const struct sourc
                                      const struct tremolo_units *units)
 {
     size_t d = source->d;
-    double devices = 0.0;
     enum tremolo_status status = joint_moments(made->M, source, TREMOLO_BUCKETS);
     if (status == TREMOLO_OK) {
         statistics(made, d, beta, intercept, units);
     }
-    for (size_t b = 0; b < source->buckets; b++) {
-        devices += bucket_count(source, b);
-    }
     for (size_t b = 0; status == TREMOLO_OK && b < source->buckets; b++) {
-        if (bucket_count(source, b) > 0.0) {
+        if (source->count[b] > 0.0) {
             status = joint_moments(made->M, source, b);
-            made->share[made->groups++] = devices / bucket_count(source, b);
+            made->share[made->groups++] = source->devices / source->count[b];
             statistics(made, d, beta, intercept, units);
         }
     }
@@ -344,10 +320,8 @@ enum tremolo_status tremolo_diagnose(struct tremolo_diagnosis *diagnosis,
         !(level > 0.0 && level < 1.0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    const struct source source = {.evidence = evidence,
-                                  .ballots = ballots,
-                                  .d = ballots != NULL ? ballots->d : evidence->d,
-                                  .buckets = ballots != NULL ? ballots->buckets : TREMOLO_BUCKETS};
+    const struct source source =
+        ballots != NULL ? source_of_ballots(ballots) : source_of_samples(evidence);
     enum tremolo_status status = diagnose(diagnosis, &source, beta, fit, units, level);
     if (status != TREMOLO_OK) {
         tremolo_diagnosis_free(diagnosis);

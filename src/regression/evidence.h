@@ -16,6 +16,8 @@
 #ifndef REGRESSION_EVIDENCE_H
 #define REGRESSION_EVIDENCE_H
 
+#include <math.h>
+
 #include "tremolo_ballot.h"
 #include "tremolo_regression.h"
 
@@ -46,24 +48,6 @@ struct tremolo_debiased {
 double evidence_raw(double *raw, double *mean, const struct tremolo_debiased *evidence,
                     bool centred, size_t skip);
 
-/* The equations of inference. The constant 1 is a feature without noise, so the intercept is
- * a coefficient like the others: p = d + 1 features and joint rows (x, 1, y) of q = p + 1
- * coordinates. Everything is about zero, nothing is centred. */
-enum { INFER_MAX = TREMOLO_MAX_FEATURES + 2 };
-
-struct system {
-    size_t p;
-    size_t q;
-    double devices;
-    double *memory;
-    double *raw;  /* q * q, noise included */
-    double *bias; /* q * q */
-};
-
-/* Allocate and fill; `skip` as in evidence_raw. NO_MEMORY or OK; free system->memory. */
-TREMOLO_MUST_USE enum tremolo_status
-system_take(struct system *system, const struct tremolo_debiased *evidence, size_t skip);
-
 /* ---------------------------------------------------------------- the `auto` estimator's engine (shrink.c) */
 
 /* One release seen as a covariance: raw joint moment (n = d + 1, response last),
@@ -82,9 +66,15 @@ struct shrink_problem {
 TREMOLO_MUST_USE enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fit,
                                                   const struct shrink_problem *problem);
 
-/* What coefficients count for where a sum of d squares does not exceed what it is without any
- * signal, d times `null` give or take sqrt(2 d) times it: `least`, and 1 from `clear_sds` on. */
-double shrink_trust(double squares, double null, double d, double least, double clear_sds);
+/* By how much coefficients count. A sum of d squares is d times `null` without any signal, give or
+ * take sqrt(2 d) times `null`: up to there the answer is `least`, and from `clear_sds` standard
+ * deviations above it on it is 1. */
+static inline double shrink_trust(double squares, double null, double d, double least,
+                                  double clear_sds)
+{
+    double sds = (squares - d * null) / (sqrt(2.0 * d) * null);
+    return least + (1.0 - least) * fmin(fmax(sds / clear_sds, 0.0), 1.0);
+}
 
 /* ---------------------------------------------------------------- ballots */
 
@@ -119,10 +109,6 @@ void ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip
 /* Noise variance of entry (i, j) of M over all devices. */
 double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j);
 
-/* theta <- M_aa^-1 M_aw; `inverse` ((d+1)^2) gets M_aa^-1. */
-TREMOLO_MUST_USE enum tremolo_status ballot_solve(double *theta, double *inverse, const double *M,
-                                                  size_t n);
-
 /* What ballots leave likely of M; see posterior.c. *mean (n * n) gets the mean of it.
  * `ballots` must live as long. */
 struct ballot_posterior;
@@ -137,5 +123,40 @@ size_t ballot_posterior_explained(double *r2, struct ballot_posterior *posterior
                                   const double *theta);
 
 void ballot_posterior_free(struct ballot_posterior *posterior);
+
+/* ---------------------------------------------------------------- both */
+
+/* Samples, or ballots: the other one is NULL. */
+struct source {
+    const struct tremolo_debiased *samples;
+    const struct tremolo_ballot *ballots;
+    size_t d;
+    size_t buckets;
+    double devices;
+    double count[TREMOLO_BUCKETS]; /* devices of each bucket */
+};
+
+struct source source_of_samples(const struct tremolo_debiased *samples);
+struct source source_of_ballots(const struct tremolo_ballot *ballots);
+
+/* The equations of inference, with the intercept as a coefficient like the others: p = d + 1 of
+ * them, and joint rows of q = p + 1 coordinates about zero. For samples the constant 1 is one more
+ * feature without noise and rows are (x, 1, y); for ballots they are (h, x, w), and what is known
+ * of their noise is no bias. */
+enum { INFER_MAX = TREMOLO_MAX_FEATURES + 2 };
+
+struct system {
+    size_t p;
+    size_t q;
+    double devices;
+    double *memory;
+    double *raw;  /* q * q, noise included */
+    double *bias; /* q * q */
+};
+
+/* Allocate and fill from all buckets but `skip` (TREMOLO_BUCKETS skips none). NO_MEMORY or OK;
+ * free system->memory. */
+TREMOLO_MUST_USE enum tremolo_status system_take(struct system *system, const struct source *source,
+                                                 size_t skip);
 
 #endif

@@ -1,15 +1,11 @@
-/* fold.c -- from rows to sums of products, bucket by bucket.
+/* fold.c -- add reports: rows to sums of products, ballots to sums of their entries.
  *
  * Rows arrive in any order and go to 32 buckets, and the kernel wants long
  * runs of one bucket. Rows are sorted without being moved: each bucket has a
  * stage of pointers to its rows, a panel is filled through them when a stage
- * has rows enough, and what is left is folded at the end of the call. Very
- * short runs are cheaper row by row. A long run in the input passes by the
- * stages.
- *
- * Rows come from far memory once: a block is checked, which brings it near, and
- * folded. If a later block holds a value out of bounds, the rows before it are
- * folded once more with the opposite sign, and integers forget them exactly.
+ * has enough rows, and the rest is folded at the end of the call. Very
+ * short runs are cheaper row by row. Values are checked before the first row
+ * is added, so that a refused call changes nothing.
  *
  * The panel has one more column than a row has coordinates: a constant 1,
  * whose products with the others are the plain sums. A public response may
@@ -50,11 +46,9 @@ enum {
     FOLD_LANES = 16,
     FOLD_TILE_HEIGHT = 3,
     FOLD_TILE_WIDTH = 4,
-    FOLD_STRETCH = 256,       /* rows between two looks at whether a stage is full */
-    SHORT_RUN = 5,            /* rows below which a panel does not pay */
-    LONG_RUN = 256,           /* rows above which a stage does not pay */
-    STAGE_FULL = 512,         /* more would wait in farther memory */
-    BLOCK_VALUES = 32 * 1024, /* 64 kB: a fraction of the second-level cache */
+    FOLD_STRETCH = 256, /* rows between two looks at whether a stage is full */
+    SHORT_RUN = 5,      /* rows below which a panel does not pay */
+    STAGE_FULL = 512,   /* more would wait in farther memory */
     /* A stripe is as wide as a panel can be, and the last tile may overhang. */
     STRIPE_VALUES = TREMOLO_MAX_FOLD_COORDINATES + 2 + FOLD_TILE_WIDTH,
     PANEL_ROWS_MAX = 1024,         /* long enough to hide the tile's ends */
@@ -72,11 +66,8 @@ struct fold_kernel {
      * FOLD_TILE_WIDTH may be written. */
     void (*tile)(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b, size_t stride,
                  size_t rows, unsigned height, unsigned width);
-    /* Whether no value exceeds `max` in magnitude. */
-    bool (*within)(const int16_t *values, size_t count, int max);
-    /* The same of the leading `columns` values of every row. */
-    bool (*within_rows)(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
-                        int max);
+    /* Whether none of the leading `columns` values of any row exceeds `max` in magnitude. */
+    bool (*within)(const int16_t *rows, size_t coordinates, size_t count, size_t columns, int max);
 };
 
 /* ---------------------------------------------------------------- the kernel in plain C */
@@ -110,27 +101,20 @@ static void plain_tile(int64_t *out, size_t out_stride, const int16_t *a, const 
     }
 }
 
-static bool plain_within(const int16_t *values, size_t count, int max)
-{
-    bool good = true;
-    for (size_t i = 0; i < count; i++) {
-        good &= values[i] <= max && values[i] >= -max;
-    }
-    return good;
-}
-
-static bool plain_within_rows(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
-                              int max)
+static bool plain_within(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
+                         int max)
 {
     bool good = true;
     for (size_t r = 0; r < count; r++) {
-        good &= plain_within(rows + r * coordinates, columns, max);
+        for (size_t c = 0; c < columns; c++) {
+            int value = rows[r * coordinates + c];
+            good &= value <= max && value >= -max;
+        }
     }
     return good;
 }
 
-static const struct fold_kernel plain_kernel = {plain_transpose, plain_tile, plain_within,
-                                                plain_within_rows};
+static const struct fold_kernel plain_kernel = {plain_transpose, plain_tile, plain_within};
 
 /* ---------------------------------------------------------------- the kernel for AVX2
  *
@@ -292,48 +276,35 @@ AVX2_INLINE void tile_of(int64_t *out, size_t out_stride, const int16_t *a, cons
 AVX2 static void avx2_tile(int64_t *out, size_t out_stride, const int16_t *a, const int16_t *b,
                            size_t stride, size_t rows, unsigned height, unsigned width)
 {
-    switch (height * 8 + width) {
-    case 8 + 1: tile_of(out, out_stride, a, b, stride, rows, 1, 1); break;
-    case 8 + 2: tile_of(out, out_stride, a, b, stride, rows, 1, 2); break;
-    case 8 + 3: tile_of(out, out_stride, a, b, stride, rows, 1, 3); break;
-    case 8 + 4: tile_of(out, out_stride, a, b, stride, rows, 1, 4); break;
-    case 16 + 1: tile_of(out, out_stride, a, b, stride, rows, 2, 1); break;
-    case 16 + 2: tile_of(out, out_stride, a, b, stride, rows, 2, 2); break;
-    case 16 + 3: tile_of(out, out_stride, a, b, stride, rows, 2, 3); break;
-    case 16 + 4: tile_of(out, out_stride, a, b, stride, rows, 2, 4); break;
-    case 24 + 1: tile_of(out, out_stride, a, b, stride, rows, 3, 1); break;
-    case 24 + 2: tile_of(out, out_stride, a, b, stride, rows, 3, 2); break;
-    case 24 + 3: tile_of(out, out_stride, a, b, stride, rows, 3, 3); break;
-    default: tile_of(out, out_stride, a, b, stride, rows, 3, 4); break;
+#define TILE_CASE(height, width)                                                                   \
+    case 8 * (height) + (width): tile_of(out, out_stride, a, b, stride, rows, height, width); break
+    switch (8 * height + width) {
+        TILE_CASE(1, 1);
+        TILE_CASE(1, 2);
+        TILE_CASE(1, 3);
+        TILE_CASE(1, 4);
+        TILE_CASE(2, 1);
+        TILE_CASE(2, 2);
+        TILE_CASE(2, 3);
+        TILE_CASE(2, 4);
+        TILE_CASE(3, 1);
+        TILE_CASE(3, 2);
+        TILE_CASE(3, 3);
+        TILE_CASE(3, 4);
+    default: break;
     }
+#undef TILE_CASE
 }
 
-/* |-32768| stays 0x8000, which as an unsigned word is above every maximum. */
-AVX2 static bool avx2_within(const int16_t *values, size_t count, int max)
-{
-    __m256i largest = _mm256_setzero_si256();
-    size_t i = 0;
-    for (; i + FOLD_LANES <= count; i += FOLD_LANES) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(values + i));
-        largest = _mm256_max_epu16(largest, _mm256_abs_epi16(v));
-    }
-    uint16_t lanes[FOLD_LANES];
-    _mm256_storeu_si256((__m256i *)(void *)lanes, largest);
-    bool good = plain_within(values + i, count - i, max);
-    for (size_t lane = 0; lane < FOLD_LANES; lane++) {
-        good &= lanes[lane] <= max;
-    }
-    return good;
-}
-
-/* Eight columns at a time; the last eight overlap those before them. */
-AVX2 static bool avx2_within_rows(const int16_t *rows, size_t coordinates, size_t count,
-                                  size_t columns, int max)
+/* Eight columns at a time; the last eight overlap those before them. |-32768| stays 0x8000, which
+ * as an unsigned word is above every maximum. */
+AVX2 static bool avx2_within(const int16_t *rows, size_t coordinates, size_t count, size_t columns,
+                             int max)
 {
     enum { BLOCK = 8 };
     __m128i largest = _mm_setzero_si128();
     if (columns < BLOCK) {
-        return plain_within_rows(rows, coordinates, count, columns, max);
+        return plain_within(rows, coordinates, count, columns, max);
     }
     for (size_t r = 0; r < count; r++, rows += coordinates) {
         for (size_t c = 0; c < columns; c += BLOCK) {
@@ -351,8 +322,7 @@ AVX2 static bool avx2_within_rows(const int16_t *rows, size_t coordinates, size_
     return good;
 }
 
-static const struct fold_kernel avx2_kernel = {avx2_transpose, avx2_tile, avx2_within,
-                                               avx2_within_rows};
+static const struct fold_kernel avx2_kernel = {avx2_transpose, avx2_tile, avx2_within};
 
 static const struct fold_kernel *fastest(void)
 {
@@ -392,13 +362,6 @@ static size_t panel_rows(const struct tremolo_moments *moments, size_t columns)
     return rows - rows % FOLD_LANES;
 }
 
-void tremolo_moments_rest(struct tremolo_moments *moments)
-{
-    free(moments->work.panel);
-    free((void *)moments->work.stages);
-    moments->work = (struct fold_workspace){0};
-}
-
 enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments)
 {
     struct fold_workspace *work = &moments->work;
@@ -414,7 +377,7 @@ enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments)
     size_t bytes = work->columns * work->stride * sizeof *work->panel;
     work->panel = aligned_alloc(64, (bytes + 63) / 64 * 64);
     work->stage_rows = work->rows_max + FOLD_STRETCH + FOLD_LANES + STAGE_GAP;
-    work->stages = malloc((TREMOLO_BUCKETS + 1) * work->stage_rows * sizeof *work->stages);
+    work->stages = malloc(TREMOLO_BUCKETS * work->stage_rows * sizeof *work->stages);
     if (work->panel == NULL || work->stages == NULL) {
         tremolo_moments_rest(moments);
         return TREMOLO_NO_MEMORY;
@@ -423,17 +386,6 @@ enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments)
     for (size_t r = 0; r < work->rows_max; r++) {
         ones[r] = 1;
     }
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
-                                               enum tremolo_fold_kernel kernel)
-{
-    bool plain = kernel == TREMOLO_FOLD_SCALAR;
-    if (moments == NULL || (!plain && fastest() == &plain_kernel)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    moments->kernel = plain ? &plain_kernel : fastest();
     return TREMOLO_OK;
 }
 
@@ -466,13 +418,6 @@ static void add_products(const struct tremolo_moments *moments, struct bucket_su
     sums->sum[i < n ? i : n - 1] += weight * row[ones];
 }
 
-static void negate(int64_t *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        values[i] = -values[i];
-    }
-}
-
 /* Three rows of products at a time, from the diagonal to the last column. */
 static void fold_panel(const struct tremolo_moments *moments, struct bucket_sums *sums, size_t rows)
 {
@@ -488,9 +433,6 @@ static void fold_panel(const struct tremolo_moments *moments, struct bucket_sums
                                   (unsigned)height, (unsigned)width);
         }
         for (size_t h = 0; h < height; h++) {
-            if (work->undo) {
-                negate(stripe[h] + i, work->columns - i);
-            }
             add_products(moments, sums, stripe[h], i + h);
         }
     }
@@ -535,19 +477,12 @@ static size_t fill_panel(const struct tremolo_moments *moments, const int16_t **
     return padded;
 }
 
-static void fold_one_by_one(const struct tremolo_moments *moments, struct bucket_sums *sums,
-                            const int16_t *const *rows, size_t count)
+static void add_row(struct bucket_sums *sums, const int16_t *row, size_t n)
 {
-    size_t n = moments->n;
-    int32_t sign = moments->work.undo ? -1 : 1;
-    for (size_t r = 0; r < count; r++) {
-        const int16_t *row = rows[r];
-        for (size_t i = 0; i < n; i++) {
-            int32_t value = sign * row[i];
-            sums->sum[i] += value;
-            for (size_t j = i; j < n; j++) {
-                sums->product[i * n + j] += value * row[j];
-            }
+    for (size_t i = 0; i < n; i++) {
+        sums->sum[i] += row[i];
+        for (size_t j = i; j < n; j++) {
+            sums->product[i * n + j] += (int32_t)row[i] * row[j];
         }
     }
 }
@@ -558,34 +493,17 @@ static void fold_run(struct tremolo_moments *moments, unsigned bucket, const int
                      size_t count)
 {
     struct bucket_sums *sums = &moments->bucket[bucket];
-    sums->count = moments->work.undo ? sums->count - count : sums->count + count;
+    sums->count += count;
     if (count < SHORT_RUN) {
-        fold_one_by_one(moments, sums, rows, count);
+        for (size_t r = 0; r < count; r++) {
+            add_row(sums, rows[r], moments->n);
+        }
         return;
     }
     size_t padded = fill_panel(moments, rows, count);
     set_ones(&moments->work, count, padded, 0);
     fold_panel(moments, sums, padded);
     set_ones(&moments->work, count, padded, 1);
-}
-
-/* A long run in the input. */
-static void fold_neighbours(struct tremolo_moments *moments, unsigned bucket, const int16_t *rows,
-                            size_t count)
-{
-    const int16_t **pointers = moments->work.stages + TREMOLO_BUCKETS * moments->work.stage_rows;
-    for (size_t r = 0; r < count; r++) {
-        pointers[r] = rows + r * moments->n;
-    }
-    fold_run(moments, bucket, pointers, count);
-}
-
-static void stage_rows(const int16_t **end[TREMOLO_BUCKETS], const int16_t *rows,
-                       const uint8_t *buckets, size_t count, size_t n)
-{
-    for (size_t r = 0; r < count; r++, rows += n) {
-        *end[buckets[r]]++ = rows;
-    }
 }
 
 /* Fold what the stages hold, panel by panel, as long as they hold at least
@@ -610,85 +528,257 @@ static void fold_stages(struct tremolo_moments *moments, const int16_t **end[TRE
     }
 }
 
-/* Rows of the first row's bucket at the beginning, all of `count` at best:
- * equal neighbours throughout are what memcmp finds fastest. */
-static size_t run_length(const uint8_t *buckets, size_t count)
-{
-    size_t length = 1;
-    if (memcmp(buckets, buckets + 1, count - 1) == 0) {
-        return count;
-    }
-    while (length < count && buckets[length] == buckets[0]) {
-        length++;
-    }
-    return length;
-}
-
-/* Whether a stage is full is asked once per stretch of rows, not for each. */
-static void fold_block(struct tremolo_moments *moments, const int16_t **end[TREMOLO_BUCKETS],
-                       const int16_t *rows, const uint8_t *buckets, size_t count)
-{
-    size_t n = moments->n, rows_max = moments->work.rows_max;
-    size_t full = rows_max < STAGE_FULL ? rows_max : STAGE_FULL;
-    for (size_t r = 0; r < count;) {
-        size_t run = run_length(buckets + r, count - r < rows_max ? count - r : rows_max);
-        if (run >= LONG_RUN || run == rows_max) {
-            fold_neighbours(moments, buckets[r], rows + r * n, run);
-            r += run;
-            continue;
-        }
-        size_t stretch = count - r < FOLD_STRETCH ? count - r : FOLD_STRETCH;
-        stage_rows(end, rows + r * n, buckets + r, stretch, n);
-        r += stretch;
-        fold_stages(moments, end, full);
-    }
-}
-
 static bool values_within(const struct tremolo_moments *moments, const int16_t *rows, size_t count)
 {
     size_t n = moments->n;
-    if (moments->feature_max == moments->response_max) {
-        return moments->kernel->within(rows, count * n, moments->feature_max);
-    }
-    bool good = moments->kernel->within_rows(rows, n, count, n - 1, moments->feature_max);
-    for (size_t r = 0; r < count; r++) {
-        int y = rows[r * n + n - 1];
-        good &= y <= moments->response_max && y >= -moments->response_max;
-    }
-    return good;
+    return moments->kernel->within(rows, n, count, n - 1, moments->feature_max) &&
+           moments->kernel->within(rows + n - 1, n, count, 1, moments->response_max);
 }
 
-/* Fold the rows before the first block with a value out of bounds, and return
- * how many they are. */
-static size_t fold_good_blocks(struct tremolo_moments *moments, const int16_t *rows,
-                               const uint8_t *buckets, size_t count)
+/* Whether a stage is full is asked once per stretch of rows, not for each. */
+static void fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+                      size_t count)
 {
     const int16_t **end[TREMOLO_BUCKETS];
-    size_t n = moments->n, block = BLOCK_VALUES / n, done = 0;
-    block = block < moments->work.rows_max ? moments->work.rows_max : block;
+    size_t rows_max = moments->work.rows_max;
     for (unsigned b = 0; b < TREMOLO_BUCKETS; b++) {
         end[b] = moments->work.stages + b * moments->work.stage_rows;
     }
-    while (done < count) {
-        size_t more = count - done < block ? count - done : block;
-        if (!values_within(moments, rows + done * n, more)) {
-            break;
+    for (size_t r = 0; r < count; r++) {
+        *end[buckets[r]]++ = rows + r * moments->n;
+        if ((r + 1) % FOLD_STRETCH == 0) {
+            fold_stages(moments, end, rows_max < STAGE_FULL ? rows_max : STAGE_FULL);
         }
-        fold_block(moments, end, rows + done * n, buckets + done, more);
-        done += more;
     }
     fold_stages(moments, end, 1);
-    return done;
 }
 
-bool tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
-                       size_t count)
+/* ---------------------------------------------------------------- the tail
+ *
+ * Count the reports that honest noise hardly explains, and add them apart; see moments.c. */
+
+/* What is large about a report. Both sums fit: 257 squares below 2^30, 33412 below 2^13. */
+struct extent {
+    int64_t norm2;
+    int32_t largest; /* magnitude of a coordinate */
+};
+
+static struct extent row_extent(const int16_t *row, size_t n)
 {
-    size_t folded = fold_good_blocks(moments, rows, buckets, count);
-    if (folded < count) {
-        moments->work.undo = true;
-        (void)fold_good_blocks(moments, rows, buckets, folded);
-        moments->work.undo = false;
+    struct extent extent = {0, 0};
+    for (size_t i = 0; i < n; i++) {
+        int32_t magnitude = row[i] < 0 ? -row[i] : row[i];
+        extent.norm2 += magnitude * magnitude;
+        extent.largest = magnitude > extent.largest ? magnitude : extent.largest;
     }
-    return folded == count;
+    return extent;
+}
+
+/* A fixed number side by side, so that the compiler takes wide registers for them. */
+struct wide_extent {
+    int32_t norm2[BALLOT_STEP];
+    uint8_t largest[BALLOT_STEP];
+};
+
+static void extend(struct wide_extent *wide, const int8_t value[BALLOT_STEP])
+{
+    for (size_t k = 0; k < BALLOT_STEP; k++) {
+        uint8_t magnitude = (uint8_t)(value[k] < 0 ? -value[k] : value[k]);
+        wide->norm2[k] += (int16_t)(value[k] * value[k]);
+        wide->largest[k] = magnitude > wide->largest[k] ? magnitude : wide->largest[k];
+    }
+}
+
+static struct extent ballot_extent(const int8_t *row, size_t n)
+{
+    struct wide_extent wide = {0};
+    struct extent extent = {0, 0};
+    int8_t last[BALLOT_STEP] = {0};
+    size_t i = 0;
+    for (; i + BALLOT_STEP <= n; i += BALLOT_STEP) {
+        extend(&wide, row + i);
+    }
+    memcpy(last, row + i, n - i);
+    extend(&wide, last);
+    for (size_t k = 0; k < BALLOT_STEP; k++) {
+        extent.norm2 += wide.norm2[k];
+        extent.largest = wide.largest[k] > extent.largest ? wide.largest[k] : extent.largest;
+    }
+    return extent;
+}
+
+static void count_value(struct moments_tail *tail, size_t i, int32_t value)
+{
+    tail->high[i] += value > tail->limits.value;
+    tail->low[i] += value < -tail->limits.value;
+}
+
+/* Whether the report is beyond the cut. */
+static bool count_extent(struct moments_tail *tail, const struct extent *extent)
+{
+    const struct tremolo_tail_limits *limits = &tail->limits;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS && extent->norm2 > limits->norm2[k]; k++) {
+        tail->beyond[k]++;
+    }
+    return extent->norm2 > limits->norm2[TREMOLO_TAIL_CUT] ||
+           (limits->cut_values && extent->largest > limits->value);
+}
+
+static void tail_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
+                      size_t count)
+{
+    struct moments_tail *tail = moments->tail;
+    for (size_t r = 0; r < count; r++) {
+        const int16_t *row = rows + r * moments->n;
+        struct extent extent = row_extent(row, tail->limits.released);
+        for (size_t i = 0; extent.largest > tail->limits.value && i < tail->limits.released; i++) {
+            count_value(tail, i, row[i]);
+        }
+        if (count_extent(tail, &extent)) {
+            tail->bucket[buckets[r]].count++;
+            add_row(&tail->bucket[buckets[r]], row, moments->n);
+        }
+    }
+}
+
+static bool tail_ballot(struct moments_tail *tail, const int8_t *row)
+{
+    struct extent extent = ballot_extent(row, tail->limits.released);
+    for (size_t i = 0; extent.largest > tail->limits.value && i < tail->limits.released; i++) {
+        count_value(tail, i, row[i]);
+    }
+    return count_extent(tail, &extent);
+}
+
+/* ---------------------------------------------------------------- adding rows */
+
+/* Buckets are 0..31, so every byte must fit five bits; eight bytes at a time. */
+static bool buckets_valid(const uint8_t *buckets, size_t count)
+{
+    uint64_t all = 0;
+    size_t i = 0;
+    for (; i + sizeof all <= count; i += sizeof all) {
+        uint64_t eight;
+        memcpy(&eight, buckets + i, sizeof eight);
+        all |= eight;
+    }
+    for (; i < count; i++) {
+        all |= buckets[i];
+    }
+    return (all & ~UINT64_C(0x1f1f1f1f1f1f1f1f)) == 0;
+}
+
+static enum tremolo_status check_addition(const struct tremolo_moments *moments,
+                                          const int16_t *rows, const uint8_t *buckets, size_t count)
+{
+    if (moments == NULL || moments->ballot_parts > 0 ||
+        ((rows == NULL || buckets == NULL) && count > 0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    return buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+}
+
+enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const int16_t *rows,
+                                        const uint8_t *buckets, size_t count)
+{
+    enum tremolo_status status = check_addition(moments, rows, buckets, count);
+    if (status == TREMOLO_OK) {
+        status = tremolo_moments_prepare(moments);
+    }
+    if (status == TREMOLO_OK && !values_within(moments, rows, count)) {
+        status = TREMOLO_OUT_OF_BOUNDS;
+    }
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    fold_rows(moments, rows, buckets, count);
+    if (moments->tail != NULL) {
+        tail_rows(moments, rows, buckets, count);
+    }
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- adding ballots
+ *
+ * A ballot is a row of small integers, one for each product of the point, and perhaps a
+ * response y in the clear. Rows are added as they are, times y and times y^2. */
+
+#define INLINE_ALWAYS static inline __attribute__((always_inline))
+
+/* A fixed number at a time, so that the compiler takes wide registers for them. */
+INLINE_ALWAYS void add_entries(int64_t *restrict sum, const int8_t *restrict row, size_t stride)
+{
+    for (size_t i = 0; i < stride; i += BALLOT_STEP) {
+        for (size_t k = 0; k < BALLOT_STEP; k++) {
+            sum[i + k] += row[i + k];
+        }
+    }
+}
+
+INLINE_ALWAYS void add_times(int64_t *restrict sum, const int8_t *restrict row, size_t stride,
+                             int32_t factor)
+{
+    for (size_t i = 0; i < stride; i += BALLOT_STEP) {
+        for (size_t k = 0; k < BALLOT_STEP; k++) {
+            sum[i + k] += (int64_t)factor * row[i + k];
+        }
+    }
+}
+
+INLINE_ALWAYS void add_ballot(struct bucket_sums *sums, const struct tremolo_moments *moments,
+                              int32_t y)
+{
+    size_t stride = moments->stride;
+    sums->count++;
+    add_entries(sums->sum, moments->ballot, stride);
+    if (moments->ballot_parts == BALLOT_PARTS_PUBLIC) {
+        int64_t *sum_y = sums->sum + BALLOT_PARTS_PUBLIC * stride;
+        add_times(sums->sum + stride, moments->ballot, stride, y);
+        add_times(sums->sum + 2 * stride, moments->ballot, stride, y * y);
+        sum_y[0] += y;
+        sum_y[1] += y * y;
+    }
+}
+
+static void add_plain(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
+{
+    add_ballot(sums, moments, y);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void
+add_avx2(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
+{
+    add_ballot(sums, moments, y);
+}
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define add_avx2 add_plain
+#define HAS_AVX2 0
+#endif
+
+enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
+                                                tremolo_ballot_row_fn next, void *context,
+                                                const uint8_t *buckets, size_t count)
+{
+    if (moments == NULL || moments->ballot_parts == 0 || next == NULL ||
+        (buckets == NULL && count > 0) || !buckets_valid(buckets, count)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
+        return TREMOLO_OVERFLOWED;
+    }
+    void (*add)(struct bucket_sums *, const struct tremolo_moments *, int32_t) =
+        HAS_AVX2 ? add_avx2 : add_plain;
+    for (size_t i = 0; i < count; i++) {
+        int16_t response = next(moments->ballot, i, context);
+        add(&moments->bucket[buckets[i]], moments, response);
+        if (moments->tail != NULL && tail_ballot(moments->tail, moments->ballot)) {
+            add(&moments->tail->bucket[buckets[i]], moments, response);
+        }
+    }
+    return TREMOLO_OK;
 }

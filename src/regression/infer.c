@@ -18,47 +18,14 @@
 #include "evidence.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "linear.h"
 
-/* ---------------------------------------------------------------- systems */
-
-/* Where joint coordinate i of the evidence stands among (x, 1, y). */
-static size_t place(size_t i, size_t d)
-{
-    return i < d ? i : i + 1;
-}
-
-enum tremolo_status system_take(struct system *system, const struct tremolo_debiased *evidence,
-                                size_t skip)
-{
-    size_t d = evidence->d;
-    size_t n = evidence->n;
-    size_t p = d + 1;
-    size_t q = p + 1;
-    double mean[TREMOLO_MAX_FEATURES + 1];
-    double *raw;
-    *system = (struct system){.p = p, .q = q};
-    system->memory = LINEAR_NEW({&raw, n * n}, {&system->raw, q * q}, {&system->bias, q * q});
-    if (system->memory == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    system->devices = evidence_raw(raw, mean, evidence, false, skip);
-    for (size_t i = 0; i < n; i++) {
-        size_t row = place(i, d);
-        for (size_t j = 0; j < n; j++) {
-            size_t column = place(j, d);
-            system->raw[row * q + column] = raw[i * n + j];
-            system->bias[row * q + column] = evidence->bias[i * n + j];
-        }
-        system->raw[row * q + d] = mean[i];
-        system->raw[d * q + row] = mean[i];
-    }
-    system->raw[d * q + d] = 1.0;
-    return TREMOLO_OK;
-}
+/* ---------------------------------------------------------------- solving */
 
 /* S and Z of S beta = Z. */
 static void equations(double *S, double *Z, const struct system *system)
@@ -149,8 +116,8 @@ static enum tremolo_status score_from_quadric(struct score_set *set, const doubl
 }
 
 /* From T = K (M-D)_x' M_xx^-1 (M-D)_x - z^2 (M + D_x' M_xx^-1 D_x), q * q. */
-static enum tremolo_status score_new(struct score_set *set, const struct system *system,
-                                     double level)
+static enum tremolo_status score_of_samples(struct score_set *set, const struct system *system,
+                                            double level)
 {
     size_t p = system->p;
     size_t q = system->q;
@@ -249,7 +216,7 @@ static void analysis_drop(struct analysis *analysis)
 }
 
 /* covariance <- S^-1 Omega S^-1 / K */
-static void sandwich(struct analysis *analysis, const struct system *system)
+static void sample_sandwich(struct analysis *analysis, const struct system *system)
 {
     size_t p = system->p;
     size_t q = system->q;
@@ -270,35 +237,10 @@ static void sandwich(struct analysis *analysis, const struct system *system)
     linear_sandwich(analysis->covariance, analysis->work, analysis->inverse, p);
 }
 
-static enum tremolo_status leave_out(struct analysis *analysis,
-                                     const struct tremolo_debiased *evidence)
-{
-    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
-        double count = evidence->bucket[b].count;
-        if (!(count > 0.0)) {
-            continue;
-        }
-        struct system part;
-        enum tremolo_status status = system_take(&part, evidence, b);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        double *row = analysis->left_out + analysis->groups * analysis->p;
-        equations(analysis->work, row, &part);
-        status = linear_solve(row, analysis->work, analysis->p);
-        free(part.memory);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        analysis->share[analysis->groups++] = evidence->devices / count;
-    }
-    return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
-}
-
 /* The planner's number at its usual guesses and this noise: what noise hides gives no better
  * ones, and whoever planned reads the same number again. Scaled features lie in -1..1, or
  * have the variance 1 where larger ones are released. */
-static double planned_devices(const struct tremolo_debiased *evidence)
+static double sample_devices(const struct tremolo_debiased *evidence)
 {
     size_t d = evidence->d;
     double noise = 0.0;
@@ -316,115 +258,7 @@ static double planned_devices(const struct tremolo_debiased *evidence)
     return tremolo_plan_needed(&input);
 }
 
-static enum tremolo_status analyse(struct analysis *analysis,
-                                   const struct tremolo_debiased *evidence, double level)
-{
-    struct system system;
-    enum tremolo_status status = system_take(&system, evidence, TREMOLO_BUCKETS);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->inverse, &system)
-                                              : TREMOLO_NO_MEMORY;
-    if (status == TREMOLO_OK) {
-        sandwich(analysis, &system);
-        status = score_new(&analysis->score, &system, level);
-    }
-    if (status == TREMOLO_OK) {
-        analysis->devices_needed = planned_devices(evidence);
-        status = leave_out(analysis, evidence);
-    }
-    free(system.memory);
-    if (status != TREMOLO_OK) {
-        analysis_drop(analysis);
-    }
-    return status;
-}
-
-/* Delete-a-group jackknife for groups of unequal size: pseudo-values
- * h theta - (h - 1) theta_without, h = K / m, compared with their mean. */
-static double jackknife_variance(const struct analysis *analysis, const double *w)
-{
-    double full = linear_dot(w, analysis->beta, analysis->p);
-    double g = (double)analysis->groups;
-    double centre = g * full;
-    for (size_t k = 0; k < analysis->groups; k++) {
-        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
-        centre -= (1.0 - 1.0 / analysis->share[k]) * without;
-    }
-    double variance = 0.0;
-    for (size_t k = 0; k < analysis->groups; k++) {
-        double h = analysis->share[k];
-        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
-        double off = h * full - (h - 1.0) * without - centre;
-        variance += off * off / (h - 1.0) / g;
-    }
-    return variance;
-}
-
-/* ---------------------------------------------------------------- one line */
-
-static void analysis_describe(struct tremolo_coefficient *row, const struct analysis *analysis,
-                              const double *w, double constant, double level)
-{
-    struct tremolo_coefficient line = {0};
-    line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
-    line.standard_error = sqrt(jackknife_variance(analysis, w));
-    line.model_error = sqrt(fmax(linear_form(w, analysis->covariance, w, analysis->p), 0.0));
-    line.degrees = (double)(analysis->groups - 1);
-    double t = tremolo_student_quantile(0.5 + 0.5 * level, line.degrees);
-    line.z = line.estimate / line.standard_error;
-    line.p = 2.0 * tremolo_student_cdf(-fabs(line.z), line.degrees);
-    line.low = line.estimate - t * line.standard_error;
-    line.high = line.estimate + t * line.standard_error;
-    line.score_shape = score_interval(&line.score_low, &line.score_high, &analysis->score, w);
-    line.score_low += constant;
-    line.score_high += constant;
-    line.identified = line.score_shape == TREMOLO_INTERVAL_BOUNDED;
-    line.devices_needed = analysis->devices_needed;
-    *row = line;
-}
-
-static double infer_carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units)
-{
-    memset(scaled, 0, (d + 1) * sizeof *scaled);
-    scaled[j] = 1.0;
-    if (units == NULL) {
-        return 0.0;
-    }
-    double on_constant = j == d ? 1.0 : 0.0;
-    for (size_t i = 0; i < d; i++) {
-        double slope = units->response_scale / units->feature_scale[i];
-        scaled[i] = slope * (scaled[i] - on_constant * units->feature_centre[i]);
-    }
-    scaled[d] = units->response_scale * on_constant;
-    return on_constant * units->response_centre;
-}
-
-enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
-                                  const struct tremolo_debiased *evidence,
-                                  const struct tremolo_units *units, double level)
-{
-    if (rows == NULL || evidence == NULL || !(level > 0.0 && level < 1.0)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    struct analysis analysis;
-    enum tremolo_status status = analyse(&analysis, evidence, level);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    double scaled[INFER_MAX];
-    for (size_t j = 0; j < analysis.p; j++) {
-        double constant = infer_carry(scaled, j, evidence->d, units);
-        analysis_describe(&rows[j], &analysis, scaled, constant, level);
-    }
-    analysis_drop(&analysis);
-    return TREMOLO_OK;
-}
-
 /* ---------------------------------------------------------------- ballots
- *
- * Standard errors, tests and intervals from ballots.
  *
  * With c = (theta, -1) the estimate makes G = M_a c zero. Entries of M have independent
  * noise of variance V_ij, so Cov G = Omega + sampling,
@@ -516,30 +350,8 @@ static enum tremolo_status score_of_ballots(struct score_set *set,
     return status;
 }
 
-static enum tremolo_status ballot_leave_out(struct analysis *analysis, double *M,
-                                            const struct tremolo_ballot *ballots)
-{
-    size_t n = ballots->n;
-    size_t p = n - 1;
-    for (size_t b = 0; b < ballots->buckets; b++) {
-        if (!(ballots->count[b] > 0.0)) {
-            continue;
-        }
-        ballot_moments(M, ballots, b);
-        double *row = analysis->left_out + analysis->groups * p;
-        linear_block(analysis->work, M, p, n);
-        memcpy(row, M + p * n, p * sizeof *M);
-        enum tremolo_status status = linear_solve(row, analysis->work, p);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        analysis->share[analysis->groups++] = ballots->devices / ballots->count[b];
-    }
-    return TREMOLO_OK;
-}
-
-/* As infer.c has it for noisy samples. */
-static double ballot_planned_devices(const struct tremolo_ballot *ballots)
+/* The same for ballots. */
+static double ballot_devices(const struct tremolo_ballot *ballots)
 {
     const struct tremolo_ballot_plan_input input = {
         .dimension = ballots->d,
@@ -556,63 +368,289 @@ static double ballot_planned_devices(const struct tremolo_ballot *ballots)
     return tremolo_ballot_plan(&plan, &input) == TREMOLO_OK ? plan.devices_needed : INFINITY;
 }
 
-static enum tremolo_status ballot_analyse(struct analysis *analysis,
-                                          const struct tremolo_ballot *ballots, double level)
+/* ---------------------------------------------------------------- the analysis */
+
+/* The estimates without each bucket in turn. */
+static enum tremolo_status leave_out(struct analysis *analysis, const struct source *source)
 {
-    size_t n = ballots->n;
-    double *M = linear_new(n * n);
-    enum tremolo_status status =
-        analysis_new(analysis, n - 1) && M != NULL
-            ? ballot_solve(analysis->beta, analysis->inverse, ballots->M, n)
-            : TREMOLO_NO_MEMORY;
+    for (size_t b = 0; b < source->buckets; b++) {
+        if (!(source->count[b] > 0.0)) {
+            continue;
+        }
+        struct system part;
+        enum tremolo_status status = system_take(&part, source, b);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        double *row = analysis->left_out + analysis->groups * analysis->p;
+        equations(analysis->work, row, &part);
+        status = linear_solve(row, analysis->work, analysis->p);
+        free(part.memory);
+        if (status != TREMOLO_OK) {
+            return status;
+        }
+        analysis->share[analysis->groups++] = source->devices / source->count[b];
+    }
+    return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_TOO_FEW;
+}
+
+/* What differs between samples and ballots: the model's covariance, the score sets and the
+ * planner's number. */
+static enum tremolo_status model(struct analysis *analysis, const struct system *system,
+                                 const struct source *source, double level)
+{
+    if (source->ballots != NULL) {
+        ballot_sandwich(analysis, source->ballots);
+        analysis->devices_needed = ballot_devices(source->ballots);
+        return score_of_ballots(&analysis->score, source->ballots, level);
+    }
+    sample_sandwich(analysis, system);
+    analysis->devices_needed = sample_devices(source->samples);
+    return score_of_samples(&analysis->score, system, level);
+}
+
+static enum tremolo_status analyse(struct analysis *analysis, const struct source *source,
+                                   double level)
+{
+    struct system system;
+    enum tremolo_status status = system_take(&system, source, TREMOLO_BUCKETS);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->inverse, &system)
+                                              : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
-        ballot_sandwich(analysis, ballots);
-        status = score_of_ballots(&analysis->score, ballots, level);
+        status = model(analysis, &system, source, level);
     }
     if (status == TREMOLO_OK) {
-        analysis->devices_needed = ballot_planned_devices(ballots);
-        status = ballot_leave_out(analysis, M, ballots);
+        status = leave_out(analysis, source);
     }
-    free(M);
+    free(system.memory);
     if (status != TREMOLO_OK) {
         analysis_drop(analysis);
     }
     return status;
 }
 
-/* The line for own coefficient j; scaled ones are w_scale (beta, h theta_0) and w_mean is part
- * of the intercept. */
-static void line(struct tremolo_coefficient *row, const struct analysis *analysis,
-                 const struct tremolo_ballot *ballots, const struct tremolo_units *units, size_t j,
-                 double level)
+/* Delete-a-group jackknife for groups of unequal size: pseudo-values
+ * h theta - (h - 1) theta_without, h = K / m, compared with their mean. */
+static double jackknife_variance(const struct analysis *analysis, const double *w)
+{
+    double full = linear_dot(w, analysis->beta, analysis->p);
+    double g = (double)analysis->groups;
+    double centre = g * full;
+    for (size_t k = 0; k < analysis->groups; k++) {
+        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
+        centre -= (1.0 - 1.0 / analysis->share[k]) * without;
+    }
+    double variance = 0.0;
+    for (size_t k = 0; k < analysis->groups; k++) {
+        double h = analysis->share[k];
+        double without = linear_dot(w, analysis->left_out + k * analysis->p, analysis->p);
+        double off = h * full - (h - 1.0) * without - centre;
+        variance += off * off / (h - 1.0) / g;
+    }
+    return variance;
+}
+
+/* ---------------------------------------------------------------- one line */
+
+static void describe(struct tremolo_coefficient *row, const struct analysis *analysis,
+                     const double *w, double constant, double level)
+{
+    struct tremolo_coefficient line = {0};
+    line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
+    line.standard_error = sqrt(jackknife_variance(analysis, w));
+    line.model_error = sqrt(fmax(linear_form(w, analysis->covariance, w, analysis->p), 0.0));
+    line.degrees = (double)(analysis->groups - 1);
+    double t = tremolo_student_quantile(0.5 + 0.5 * level, line.degrees);
+    line.z = line.estimate / line.standard_error;
+    line.p = 2.0 * tremolo_student_cdf(-fabs(line.z), line.degrees);
+    line.low = line.estimate - t * line.standard_error;
+    line.high = line.estimate + t * line.standard_error;
+    line.score_shape = score_interval(&line.score_low, &line.score_high, &analysis->score, w);
+    line.score_low += constant;
+    line.score_high += constant;
+    line.identified = line.score_shape == TREMOLO_INTERVAL_BOUNDED;
+    line.devices_needed = analysis->devices_needed;
+    *row = line;
+}
+
+/* own coefficient j = scaled' (beta, intercept) + the returned constant. */
+static double carry(double *scaled, size_t j, size_t d, const struct tremolo_units *units)
+{
+    memset(scaled, 0, (d + 1) * sizeof *scaled);
+    scaled[j] = 1.0;
+    if (units == NULL) {
+        return 0.0;
+    }
+    double on_constant = j == d ? 1.0 : 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double slope = units->response_scale / units->feature_scale[i];
+        scaled[i] = slope * (scaled[i] - on_constant * units->feature_centre[i]);
+    }
+    scaled[d] = units->response_scale * on_constant;
+    return on_constant * units->response_centre;
+}
+
+/* What is solved for in ballots is theta = (intercept / h, beta) in units of w, with y = w_scale w +
+ * w_mean: turn weights of (beta, intercept) into weights of theta. Returns the constant. */
+static double to_theta(double *weights, const double *scaled, const struct tremolo_ballot *ballots)
 {
     size_t d = ballots->d;
-    double scaled[BALLOT_MAX];
-    double weights[BALLOT_MAX];
-    double constant = infer_carry(scaled, j, d, units);
+    weights[0] = ballots->h * ballots->w_scale * scaled[d];
     for (size_t i = 0; i < d; i++) {
         weights[i + 1] = ballots->w_scale * scaled[i];
     }
-    weights[0] = ballots->h * ballots->w_scale * scaled[d];
-    constant += ballots->w_mean * scaled[d];
-    analysis_describe(row, analysis, weights, constant, level);
+    return ballots->w_mean * scaled[d];
+}
+
+static enum tremolo_status infer(struct tremolo_coefficient *rows, const struct source *source,
+                                 const struct tremolo_units *units, double level)
+{
+    struct analysis analysis;
+    double scaled[INFER_MAX];
+    double weights[INFER_MAX];
+    enum tremolo_status status = analyse(&analysis, source, level);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    for (size_t j = 0; j < analysis.p; j++) {
+        double constant = carry(scaled, j, source->d, units);
+        if (source->ballots != NULL) {
+            constant += to_theta(weights, scaled, source->ballots);
+        }
+        describe(&rows[j], &analysis, source->ballots != NULL ? weights : scaled, constant, level);
+    }
+    analysis_drop(&analysis);
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_infer(struct tremolo_coefficient *rows,
+                                  const struct tremolo_debiased *evidence,
+                                  const struct tremolo_units *units, double level)
+{
+    if (rows == NULL || evidence == NULL || !(level > 0.0 && level < 1.0)) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const struct source source = source_of_samples(evidence);
+    return infer(rows, &source, units, level);
 }
 
 enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
                                          const struct tremolo_ballot *ballots,
                                          const struct tremolo_units *units, double level)
 {
-    struct analysis analysis;
     if (rows == NULL || ballots == NULL || !(level > 0.0 && level < 1.0)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = ballot_analyse(&analysis, ballots, level);
-    if (status != TREMOLO_OK) {
-        return status;
+    const struct source source = source_of_ballots(ballots);
+    return infer(rows, &source, units, level);
+}
+
+/* ---------------------------------------------------------------- what noise hides, in a sentence
+ *
+ * The number of devices that would do is the planner's, at its usual guesses, so it is said in two
+ * digits and with them. Where as many have reported and a coefficient is hidden, the
+ * guesses do not fit, and that is said: its feature varies too little by itself. */
+
+enum {
+    NAMES_SAID = 6,   /* of the rows that are not identified; the rest is counted */
+    COUNT_BYTES = 32, /* of a number with its commas */
+    FEW = 64,         /* reports: two for each of the jackknife's buckets */
+};
+
+/* Beyond this a count says no more than "out of reach". */
+#define COUNT_MAX 1e15
+
+/* Append, always terminated; what does not fit is left out. */
+static void append(char *text, size_t capacity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t capacity, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text + used, capacity - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Two significant digits, rounded up, in groups of three: 38,912.4 -> 39,000. */
+static void say_count(char text[COUNT_BYTES], double count)
+{
+    char digits[COUNT_BYTES];
+    double step = pow(10.0, fmax(0.0, floor(log10(count)) - 1.0));
+    int length = snprintf(digits, sizeof digits, "%.0f", ceil(count / step) * step);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            text[at++] = ',';
+        }
+        text[at++] = digits[i];
     }
-    for (size_t j = 0; j <= ballots->d; j++) {
-        line(&rows[j], &analysis, ballots, units, j, level);
+    text[at] = '\0';
+}
+
+static void say_needed(char *text, size_t capacity, double needed, uint64_t devices)
+{
+    char count[COUNT_BYTES];
+    bool enough = needed <= (double)devices;
+    append(text, capacity, " at this noise: %llu devices reported, ", (unsigned long long)devices);
+    if (!(needed <= COUNT_MAX)) {
+        append(text, capacity, "and no number of devices that could be had would do");
+        return;
     }
-    analysis_drop(&analysis);
-    return TREMOLO_OK;
+    say_count(count, needed);
+    append(text, capacity, "about %s %s for unrelated features with effects of a usual size%s",
+           count, enough ? "are enough" : "would be needed",
+           enough ? "; here they vary less, as rare answers do, or are more alike" : "");
+}
+
+void tremolo_identification_summary(char *text, size_t capacity, const char *const *names,
+                                    const struct tremolo_coefficient *rows, size_t count,
+                                    uint64_t devices)
+{
+    size_t hidden = 0, said = 0;
+    double needed = 0.0;
+    if (capacity == 0) {
+        return;
+    }
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        hidden += !rows[i].identified;
+        needed = rows[i].identified ? needed : rows[i].devices_needed;
+    }
+    if (hidden == 0) {
+        return;
+    }
+    if (devices < (count + 2 > FEW ? count + 2 : FEW)) {
+        append(text, capacity,
+               "too few reports yet: %llu devices reported, and %zu coefficients with standard "
+               "errors need at least %zu",
+               (unsigned long long)devices, count, count + 2 > FEW ? count + 2 : (size_t)FEW);
+        return;
+    }
+    size_t listed = hidden > NAMES_SAID ? NAMES_SAID - 1 : hidden;
+    for (size_t i = 0; i < count && said < listed; i++) {
+        if (!rows[i].identified) {
+            const char *joint = said == 0 ? "" : said + 1 == hidden ? " and " : ", ";
+            append(text, capacity, "%s%s", joint, names[i]);
+            said++;
+        }
+    }
+    if (said < hidden) {
+        append(text, capacity, " and %zu more", hidden - said);
+    }
+    append(text, capacity, hidden == 1 ? " is not identified" : " are not identified");
+    say_needed(text, capacity, needed, devices);
+}
+
+const char *tremolo_interval_name(enum tremolo_interval_shape shape)
+{
+    switch (shape) {
+    case TREMOLO_INTERVAL_BOUNDED: return "interval";
+    case TREMOLO_INTERVAL_OUTSIDE: return "outside";
+    default: return "anything";
+    }
 }

@@ -1,11 +1,13 @@
-/* moments.c -- the life of struct tremolo_moments: creation, adding with its
- * checks, threads, merging and reading. The arithmetic is in fold.c. */
+/* moments.c -- the life of struct tremolo_moments: making, merging, reading, and its bytes. What adds
+ * reports to it is in fold.c. */
 #include "moments_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tremolo_ballot.h"
+
+/* ---------------------------------------------------------------- making */
 
 static int64_t *sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products)
 {
@@ -26,20 +28,97 @@ static void sums_add(struct bucket_sums *into, const struct bucket_sums *from, s
     }
 }
 
-/* Buckets are 0..31, so every byte must fit five bits; eight bytes at a time. */
-static bool buckets_valid(const uint8_t *buckets, size_t count)
+static bool shape_is_sound(const struct tremolo_moments_shape *shape)
 {
-    uint64_t all = 0;
-    size_t i = 0;
-    for (; i + sizeof all <= count; i += sizeof all) {
-        uint64_t eight;
-        memcpy(&eight, buckets + i, sizeof eight);
-        all |= eight;
+    size_t n = shape->coordinates;
+    if (shape->ballots) {
+        return n >= 1 && n <= TREMOLO_MAX_BALLOT_ENTRIES &&
+               shape->feature_max == TREMOLO_MAX_BALLOT_VALUE &&
+               (shape->response_max == 0 || shape->response_max == TREMOLO_MAX_FOLD_VALUE);
     }
-    for (; i < count; i++) {
-        all |= buckets[i];
+    return n >= 2 && n <= TREMOLO_MAX_FOLD_COORDINATES && shape->feature_max >= 1 &&
+           shape->feature_max <= TREMOLO_MAX_FOLD_VALUE && shape->response_max >= 1 &&
+           shape->response_max <= TREMOLO_MAX_FOLD_VALUE;
+}
+
+/* Of a sound shape. */
+static enum tremolo_status create(struct tremolo_moments **moments,
+                                  const struct tremolo_moments_shape *shape)
+{
+    struct tremolo_moments *made = calloc(1, sizeof *made);
+    size_t n = shape->coordinates;
+    if (made == NULL) {
+        return TREMOLO_NO_MEMORY;
     }
-    return (all & ~UINT64_C(0x1f1f1f1f1f1f1f1f)) == 0;
+    made->n = made->sums = n;
+    made->feature_max = shape->feature_max;
+    made->response_max = shape->response_max;
+    if (shape->ballots) {
+        bool is_public = shape->response_max > 0;
+        made->ballot_parts = is_public ? BALLOT_PARTS_PUBLIC : 1;
+        made->stride = (n + BALLOT_STEP - 1) / BALLOT_STEP * BALLOT_STEP;
+        made->sums = made->ballot_parts * made->stride + (is_public ? 2 : 0);
+        made->ballot = calloc(made->stride, 1);
+    } else {
+        made->products = n * n;
+        made->split_response =
+            shape->response_max > shape->feature_max && shape->response_max > 128;
+    }
+    made->storage = sums_new(made->bucket, TREMOLO_BUCKETS, made->sums, made->products);
+    if (made->storage == NULL || (shape->ballots && made->ballot == NULL)) {
+        tremolo_moments_free(made);
+        return TREMOLO_NO_MEMORY;
+    }
+    *moments = made;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t coordinates,
+                                        int feature_max, int response_max)
+{
+    const struct tremolo_moments_shape shape = {false, coordinates, feature_max, response_max};
+    return moments != NULL && shape_is_sound(&shape) ? create(moments, &shape)
+                                                     : TREMOLO_BAD_ARGUMENT;
+}
+
+enum tremolo_status tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries,
+                                                bool response_public)
+{
+    const struct tremolo_moments_shape shape = {true, entries, TREMOLO_MAX_BALLOT_VALUE,
+                                                response_public ? TREMOLO_MAX_FOLD_VALUE : 0};
+    return moments != NULL && shape_is_sound(&shape) ? create(moments, &shape)
+                                                     : TREMOLO_BAD_ARGUMENT;
+}
+
+void tremolo_moments_rest(struct tremolo_moments *moments)
+{
+    free(moments->work.panel);
+    free((void *)moments->work.stages);
+    moments->work = (struct fold_workspace){0};
+}
+
+void tremolo_moments_free(struct tremolo_moments *moments)
+{
+    if (moments == NULL) {
+        return;
+    }
+    tremolo_moments_rest(moments);
+    free(moments->ballot);
+    tremolo_moments_unwatch(moments);
+    free(moments->storage);
+    free(moments);
+}
+
+/* Ids are drawn at random by honest devices; multiplying by an odd constant
+ * and keeping the top bits spreads ids that count upwards as well. */
+unsigned tremolo_bucket_of(const uint8_t report_id[16])
+{
+    uint64_t mixed = 0;
+    for (int i = 0; i < 16; i++) {
+        mixed = (mixed ^ report_id[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        mixed ^= mixed >> 29;
+    }
+    return (unsigned)(mixed >> 59);
 }
 
 /* ---------------------------------------------------------------- the tail
@@ -60,12 +139,10 @@ static bool limits_sound(const struct tremolo_tail_limits *limits, size_t n)
     return sound;
 }
 
-enum tremolo_status tremolo_tail_new(struct tremolo_moments *moments,
-                                     const struct tremolo_tail_limits *limits)
+/* For sound limits. */
+static enum tremolo_status tail_new(struct tremolo_moments *moments,
+                                    const struct tremolo_tail_limits *limits)
 {
-    if (!limits_sound(limits, moments->n)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
     struct moments_tail *tail = calloc(1, sizeof *tail);
     if (tail == NULL) {
         return TREMOLO_NO_MEMORY;
@@ -86,10 +163,10 @@ enum tremolo_status tremolo_moments_watch(struct tremolo_moments *moments,
                                           const struct tremolo_tail_limits *limits)
 {
     if (moments == NULL || limits == NULL || moments->tail != NULL ||
-        tremolo_moments_count(moments) > 0) {
+        tremolo_moments_count(moments) > 0 || !limits_sound(limits, moments->n)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    return tremolo_tail_new(moments, limits);
+    return tail_new(moments, limits);
 }
 
 void tremolo_moments_unwatch(struct tremolo_moments *moments)
@@ -100,111 +177,6 @@ void tremolo_moments_unwatch(struct tremolo_moments *moments)
         free(moments->tail);
         moments->tail = NULL;
     }
-}
-
-/* ---------------------------------------------------------------- counting */
-
-/* What is large about a report. Both sums fit: 257 squares below 2^30, 33412 below 2^13. */
-struct extent {
-    int64_t norm2;
-    int32_t largest; /* magnitude of a coordinate */
-};
-
-static struct extent row_extent(const int16_t *row, size_t n)
-{
-    struct extent extent = {0, 0};
-    for (size_t i = 0; i < n; i++) {
-        int32_t magnitude = row[i] < 0 ? -row[i] : row[i];
-        extent.norm2 += magnitude * magnitude;
-        extent.largest = magnitude > extent.largest ? magnitude : extent.largest;
-    }
-    return extent;
-}
-
-/* A fixed number side by side, so that the compiler takes wide registers for them. */
-struct wide_extent {
-    int32_t norm2[BALLOT_STEP];
-    uint8_t largest[BALLOT_STEP];
-};
-
-static void extend(struct wide_extent *wide, const int8_t value[BALLOT_STEP])
-{
-    for (size_t k = 0; k < BALLOT_STEP; k++) {
-        uint8_t magnitude = (uint8_t)(value[k] < 0 ? -value[k] : value[k]);
-        wide->norm2[k] += (int16_t)(value[k] * value[k]);
-        wide->largest[k] = magnitude > wide->largest[k] ? magnitude : wide->largest[k];
-    }
-}
-
-static struct extent ballot_extent(const int8_t *row, size_t n)
-{
-    struct wide_extent wide = {0};
-    struct extent extent = {0, 0};
-    int8_t last[BALLOT_STEP] = {0};
-    size_t i = 0;
-    for (; i + BALLOT_STEP <= n; i += BALLOT_STEP) {
-        extend(&wide, row + i);
-    }
-    memcpy(last, row + i, n - i);
-    extend(&wide, last);
-    for (size_t k = 0; k < BALLOT_STEP; k++) {
-        extent.norm2 += wide.norm2[k];
-        extent.largest = wide.largest[k] > extent.largest ? wide.largest[k] : extent.largest;
-    }
-    return extent;
-}
-
-static void count_value(struct moments_tail *tail, size_t i, int32_t value)
-{
-    tail->high[i] += value > tail->limits.value;
-    tail->low[i] += value < -tail->limits.value;
-}
-
-/* Whether the report is beyond the cut. */
-static bool count_extent(struct moments_tail *tail, const struct extent *extent)
-{
-    const struct tremolo_tail_limits *limits = &tail->limits;
-    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS && extent->norm2 > limits->norm2[k]; k++) {
-        tail->beyond[k]++;
-    }
-    return extent->norm2 > limits->norm2[TREMOLO_TAIL_CUT] ||
-           (limits->cut_values && extent->largest > limits->value);
-}
-
-static void add_row(struct bucket_sums *sums, const int16_t *row, size_t n)
-{
-    sums->count++;
-    for (size_t i = 0; i < n; i++) {
-        sums->sum[i] += row[i];
-        for (size_t j = i; j < n; j++) {
-            sums->product[i * n + j] += (int32_t)row[i] * row[j];
-        }
-    }
-}
-
-static void tail_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
-                      size_t count)
-{
-    struct moments_tail *tail = moments->tail;
-    for (size_t r = 0; r < count; r++) {
-        const int16_t *row = rows + r * moments->n;
-        struct extent extent = row_extent(row, tail->limits.released);
-        for (size_t i = 0; extent.largest > tail->limits.value && i < tail->limits.released; i++) {
-            count_value(tail, i, row[i]);
-        }
-        if (count_extent(tail, &extent)) {
-            add_row(&tail->bucket[buckets[r]], row, moments->n);
-        }
-    }
-}
-
-static bool tail_ballot(struct moments_tail *tail, const int8_t *row)
-{
-    struct extent extent = ballot_extent(row, tail->limits.released);
-    for (size_t i = 0; extent.largest > tail->limits.value && i < tail->limits.released; i++) {
-        count_value(tail, i, row[i]);
-    }
-    return count_extent(tail, &extent);
 }
 
 static bool limits_equal(const struct tremolo_tail_limits *a, const struct tremolo_tail_limits *b)
@@ -232,240 +204,7 @@ static void tail_merge(struct tremolo_moments *moments, const struct tremolo_mom
     }
 }
 
-/* ---------------------------------------------------------------- creating */
-
-static bool creation_valid(size_t coordinates, int feature_max, int response_max)
-{
-    return coordinates >= 2 && coordinates <= TREMOLO_MAX_FOLD_COORDINATES && feature_max >= 1 &&
-           feature_max <= TREMOLO_MAX_FOLD_VALUE && response_max >= 1 &&
-           response_max <= TREMOLO_MAX_FOLD_VALUE;
-}
-
-static struct tremolo_moments *moments_make(size_t sums, size_t products)
-{
-    struct tremolo_moments *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return NULL;
-    }
-    made->sums = sums;
-    made->products = products;
-    made->storage = sums_new(made->bucket, TREMOLO_BUCKETS, sums, products);
-    if (made->storage == NULL) {
-        free(made);
-        return NULL;
-    }
-    return made;
-}
-
-enum tremolo_status tremolo_moments_new(struct tremolo_moments **moments, size_t coordinates,
-                                        int feature_max, int response_max)
-{
-    if (moments == NULL || !creation_valid(coordinates, feature_max, response_max)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    struct tremolo_moments *made = moments_make(coordinates, coordinates * coordinates);
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    made->n = coordinates;
-    made->feature_max = feature_max;
-    made->response_max = response_max;
-    made->split_response = response_max > feature_max && response_max > 128;
-    *moments = made;
-    return TREMOLO_OK;
-}
-
-void tremolo_moments_free(struct tremolo_moments *moments)
-{
-    if (moments == NULL) {
-        return;
-    }
-    tremolo_moments_rest(moments);
-    free(moments->ballot);
-    tremolo_moments_unwatch(moments);
-    free(moments->storage);
-    free(moments);
-}
-
-/* Ids are drawn at random by honest devices; multiplying by an odd constant
- * and keeping the top bits spreads ids that count upwards as well. */
-unsigned tremolo_bucket_of(const uint8_t report_id[16])
-{
-    uint64_t mixed = 0;
-    for (int i = 0; i < 16; i++) {
-        mixed = (mixed ^ report_id[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        mixed ^= mixed >> 29;
-    }
-    return (unsigned)(mixed >> 59);
-}
-
-enum tremolo_status tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries,
-                                                bool response_public)
-{
-    if (moments == NULL || entries < 1 || entries > TREMOLO_MAX_BALLOT_ENTRIES) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    size_t stride = (entries + BALLOT_STEP - 1) / BALLOT_STEP * BALLOT_STEP;
-    size_t parts = response_public ? BALLOT_PARTS_PUBLIC : 1;
-    struct tremolo_moments *made = moments_make(parts * stride + (response_public ? 2 : 0), 0);
-    int8_t *row = calloc(stride, 1);
-    if (made == NULL || row == NULL) {
-        tremolo_moments_free(made);
-        free(row);
-        return TREMOLO_NO_MEMORY;
-    }
-    made->n = entries;
-    made->feature_max = TREMOLO_MAX_BALLOT_VALUE;
-    made->response_max = response_public ? TREMOLO_MAX_FOLD_VALUE : 0;
-    made->ballot_parts = parts;
-    made->stride = stride;
-    made->ballot = row;
-    *moments = made;
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_moments_new_like(struct tremolo_moments **moments, bool ballots,
-                                             size_t n, int feature_max, int response_max)
-{
-    return ballots ? tremolo_moments_new_ballots(moments, n, response_max != 0)
-                   : tremolo_moments_new(moments, n, feature_max, response_max);
-}
-
-/* ---------------------------------------------------------------- rows */
-
-static enum tremolo_status check_addition(const struct tremolo_moments *moments,
-                                          const int16_t *rows, const uint8_t *buckets, size_t count)
-{
-    if (moments == NULL || moments->ballot_parts > 0 ||
-        ((rows == NULL || buckets == NULL) && count > 0)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
-        return TREMOLO_OVERFLOWED;
-    }
-    return buckets_valid(buckets, count) ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
-}
-
-enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments, const int16_t *rows,
-                                        const uint8_t *buckets, size_t count)
-{
-    enum tremolo_status status = check_addition(moments, rows, buckets, count);
-    if (status == TREMOLO_OK) {
-        status = tremolo_moments_prepare(moments);
-    }
-    if (status == TREMOLO_OK && !tremolo_fold_rows(moments, rows, buckets, count)) {
-        status = TREMOLO_OUT_OF_BOUNDS;
-    }
-    if (status == TREMOLO_OK && moments->tail != NULL) {
-        tail_rows(moments, rows, buckets, count);
-    }
-    return status;
-}
-
-/* ---------------------------------------------------------------- ballots
- *
- * Exact sums over ballots.
- *
- * A ballot is a row of small integers, one for each product of the point, and perhaps a
- * response y in the clear. Rows are added as they are, times y and times y^2. */
-
-#define INLINE_ALWAYS static inline __attribute__((always_inline))
-
-/* A fixed number at a time, so that the compiler takes wide registers for them. */
-INLINE_ALWAYS void add_entries(int64_t *restrict sum, const int8_t *restrict row, size_t stride)
-{
-    for (size_t i = 0; i < stride; i += BALLOT_STEP) {
-        for (size_t k = 0; k < BALLOT_STEP; k++) {
-            sum[i + k] += row[i + k];
-        }
-    }
-}
-
-INLINE_ALWAYS void add_times(int64_t *restrict sum, const int8_t *restrict row, size_t stride,
-                             int32_t factor)
-{
-    for (size_t i = 0; i < stride; i += BALLOT_STEP) {
-        for (size_t k = 0; k < BALLOT_STEP; k++) {
-            sum[i + k] += (int64_t)factor * row[i + k];
-        }
-    }
-}
-
-INLINE_ALWAYS void add_ballot(struct bucket_sums *sums, const struct tremolo_moments *moments,
-                              int32_t y)
-{
-    size_t stride = moments->stride;
-    sums->count++;
-    add_entries(sums->sum, moments->ballot, stride);
-    if (moments->ballot_parts == BALLOT_PARTS_PUBLIC) {
-        int64_t *sum_y = sums->sum + BALLOT_PARTS_PUBLIC * stride;
-        add_times(sums->sum + stride, moments->ballot, stride, y);
-        add_times(sums->sum + 2 * stride, moments->ballot, stride, y * y);
-        sum_y[0] += y;
-        sum_y[1] += y * y;
-    }
-}
-
-static void add_plain(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
-{
-    add_ballot(sums, moments, y);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void
-add_avx2(struct bucket_sums *sums, const struct tremolo_moments *moments, int32_t y)
-{
-    add_ballot(sums, moments, y);
-}
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#else
-#define add_avx2 add_plain
-#define HAS_AVX2 0
-#endif
-
-enum tremolo_status tremolo_moments_add_ballots(struct tremolo_moments *moments,
-                                                tremolo_ballot_row_fn next, void *context,
-                                                const uint8_t *buckets, size_t count)
-{
-    if (moments == NULL || moments->ballot_parts == 0 || next == NULL ||
-        (buckets == NULL && count > 0) || !buckets_valid(buckets, count)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    if (count > tremolo_moments_reports_max(moments) - tremolo_moments_count(moments)) {
-        return TREMOLO_OVERFLOWED;
-    }
-    void (*add)(struct bucket_sums *, const struct tremolo_moments *, int32_t) =
-        HAS_AVX2 ? add_avx2 : add_plain;
-    for (size_t i = 0; i < count; i++) {
-        int16_t response = next(moments->ballot, i, context);
-        add(&moments->bucket[buckets[i]], moments, response);
-        if (moments->tail != NULL && tail_ballot(moments->tail, moments->ballot)) {
-            add(&moments->tail->bucket[buckets[i]], moments, response);
-        }
-    }
-    return TREMOLO_OK;
-}
-
-enum tremolo_status tremolo_moments_ballots(struct tremolo_ballot_sums *sums,
-                                            const struct tremolo_moments *moments, unsigned bucket)
-{
-    if (sums == NULL || moments == NULL || moments->ballot_parts == 0 ||
-        bucket >= TREMOLO_BUCKETS) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    const struct bucket_sums *from = &moments->bucket[bucket];
-    const int64_t *sum = from->sum;
-    *sums = (struct tremolo_ballot_sums){.count = from->count, .row = sum};
-    if (moments->ballot_parts == BALLOT_PARTS_PUBLIC) {
-        sums->row_y = sum + moments->stride;
-        sums->row_yy = sum + 2 * moments->stride;
-        sums->y = sum[BALLOT_PARTS_PUBLIC * moments->stride];
-        sums->yy = sum[BALLOT_PARTS_PUBLIC * moments->stride + 1];
-    }
-    return TREMOLO_OK;
-}
-
-/* ------------------------------------------------- merging and reading */
+/* ---------------------------------------------------------------- merging and reading */
 
 static bool alike(const struct tremolo_moments *a, const struct tremolo_moments *b)
 {
@@ -514,24 +253,10 @@ enum tremolo_status tremolo_moments_bucket(struct tremolo_moments *moments,
     return TREMOLO_OK;
 }
 
-size_t tremolo_moments_coordinates(const struct tremolo_moments *moments)
+struct tremolo_moments_shape tremolo_moments_shape(const struct tremolo_moments *moments)
 {
-    return moments->n;
-}
-
-bool tremolo_moments_are_ballots(const struct tremolo_moments *moments)
-{
-    return moments->ballot_parts > 0;
-}
-
-int tremolo_moments_feature_max(const struct tremolo_moments *moments)
-{
-    return moments->feature_max;
-}
-
-int tremolo_moments_response_max(const struct tremolo_moments *moments)
-{
-    return moments->response_max;
+    return (struct tremolo_moments_shape){moments->ballot_parts > 0, moments->n,
+                                          moments->feature_max, moments->response_max};
 }
 
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments)
@@ -567,8 +292,8 @@ enum tremolo_status tremolo_moments_within(struct tremolo_moments **within,
     if (moments == NULL || moments->tail == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = tremolo_moments_new_like(
-        &made, moments->ballot_parts > 0, moments->n, moments->feature_max, moments->response_max);
+    const struct tremolo_moments_shape shape = tremolo_moments_shape(moments);
+    enum tremolo_status status = create(&made, &shape);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -581,5 +306,384 @@ enum tremolo_status tremolo_moments_within(struct tremolo_moments **within,
         }
     }
     *within = made;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status tremolo_moments_ballots(struct tremolo_ballot_sums *sums,
+                                            const struct tremolo_moments *moments, unsigned bucket)
+{
+    if (sums == NULL || moments == NULL || moments->ballot_parts == 0 ||
+        bucket >= TREMOLO_BUCKETS) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const struct bucket_sums *from = &moments->bucket[bucket];
+    const int64_t *sum = from->sum;
+    *sums = (struct tremolo_ballot_sums){.count = from->count, .row = sum};
+    if (moments->ballot_parts == BALLOT_PARTS_PUBLIC) {
+        sums->row_y = sum + moments->stride;
+        sums->row_yy = sum + 2 * moments->stride;
+        sums->y = sum[BALLOT_PARTS_PUBLIC * moments->stride];
+        sums->yy = sum[BALLOT_PARTS_PUBLIC * moments->stride + 1];
+    }
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- as bytes, for checkpoints and shards
+ *
+ * All numbers are little-endian; n is the number of coordinates.
+ *
+ *     offset  bytes  what
+ *     0       4      "TRMM"
+ *     4       2      version, 1, or 2 for ballots; 3 and 4 with the tail of watched reports
+ *     6       2      n, 2..257
+ *     8       2      largest magnitude of a feature, 1..32767
+ *     10      2      largest magnitude of the response, 1..32767
+ *     12      4      number of buckets, 32
+ *     16      32 B   the buckets, B = 8 (1 + n + n (n + 1) / 2) bytes each:
+ *                    count; n sums; upper triangle of products, row by row
+ *     end     8      CRC-64 (ECMA-182 polynomial, reflected) of all before
+ *
+ * For ballots n is the number of entries, 1..33412; the largest magnitude of a feature is
+ * 80, and of the response 32767, or 0 when it is private. A bucket holds its count and n sums
+ * of the entries; with a public response then n sums of y times them, n of y^2 times them,
+ * and the sums of y and of y^2.
+ *
+ * The tail follows the buckets, in numbers of 8 bytes: how many coordinates count, whether a
+ * coordinate can be beyond the cut (0, 1), five limits of squared norms, the limit of a coordinate;
+ * five counts beyond these; n counts of coordinates above the limit and n of those below
+ * its negative. Then 32 buckets of reports beyond the cut, of an empty one its count alone.
+ *
+ * One set of moments has one encoding. The checksum finds damage, not
+ * forgery; who may write such a file is the caller's business. */
+enum {
+    VERSION_ROWS = 1,
+    VERSION_BALLOTS = 2,
+    VERSION_TAIL = 2, /* more, with a tail */
+    TAIL_NUMBERS = 3 + 2 * TREMOLO_TAIL_LIMITS,
+    HEADER_BYTES = 16,
+    CHECKSUM_BYTES = 8,
+};
+
+static const uint8_t magic[4] = {'T', 'R', 'M', 'M'};
+
+static uint64_t checksum(const uint8_t *bytes, size_t length)
+{
+    uint64_t table[256];
+    for (uint64_t i = 0; i < 256; i++) {
+        uint64_t remainder = i;
+        for (int bit = 0; bit < 8; bit++) {
+            remainder =
+                (remainder >> 1) ^ ((remainder & 1) != 0 ? UINT64_C(0xC96C5795D7870F42) : 0);
+        }
+        table[i] = remainder;
+    }
+    uint64_t crc = UINT64_MAX;
+    for (size_t i = 0; i < length; i++) {
+        crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 0xFF];
+    }
+    return ~crc;
+}
+
+static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) {
+        at[i] = (uint8_t)(value >> (8 * i));
+    }
+    return at + bytes;
+}
+
+static uint64_t get(const uint8_t **at, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++) {
+        value |= (uint64_t)(*at)[i] << (8 * i);
+    }
+    *at += bytes;
+    return value;
+}
+
+/* Two's complement without relying on the cast of a large unsigned value. */
+static int64_t get_signed(const uint8_t **at)
+{
+    uint64_t value = get(at, 8);
+    return value <= INT64_MAX ? (int64_t)value : -(int64_t)(UINT64_MAX - value) - 1;
+}
+
+/* Of a bucket's sums, without its count. */
+static size_t sums_bytes(const struct tremolo_moments_shape *shape)
+{
+    size_t n = shape->coordinates;
+    size_t sums = !shape->ballots            ? n + n * (n + 1) / 2
+                  : shape->response_max == 0 ? n
+                                             : BALLOT_PARTS_PUBLIC * n + 2;
+    return 8 * sums;
+}
+
+/* Of all, with an empty tail or none. */
+static size_t least_bytes(const struct tremolo_moments_shape *shape, bool has_tail)
+{
+    size_t tail = has_tail ? 8 * (TAIL_NUMBERS + 2 * shape->coordinates + TREMOLO_BUCKETS) : 0;
+    return HEADER_BYTES + TREMOLO_BUCKETS * (8 + sums_bytes(shape)) + tail + CHECKSUM_BYTES;
+}
+
+size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments)
+{
+    const struct tremolo_moments_shape shape = tremolo_moments_shape(moments);
+    size_t bytes = least_bytes(&shape, moments->tail != NULL);
+    for (size_t b = 0; b < TREMOLO_BUCKETS && moments->tail != NULL; b++) {
+        bytes += moments->tail->bucket[b].count > 0 ? sums_bytes(&shape) : 0;
+    }
+    return bytes;
+}
+
+/* ---------------------------------------------------------------- the sums of a bucket */
+
+/* Where sums are written to, or else read from; one order serves both. */
+struct coder {
+    uint8_t *to;
+    const uint8_t *from;
+    bool good; /* what was read is possible */
+};
+
+/* One sum over `count` reports of which none has more than `bound`. Both are small enough for
+ * their product not to overflow: with a bound of 2^30 count <= 2^33, with one of 2^37, that of
+ * ballots with a public response, count <= 2^26. */
+static void code(struct coder *coder, int64_t *sum, uint64_t count, int64_t bound, bool square)
+{
+    if (coder->to != NULL) {
+        coder->to = put(coder->to, (uint64_t)*sum, 8);
+        return;
+    }
+    int64_t limit = (int64_t)count * bound;
+    *sum = get_signed(&coder->from);
+    coder->good = coder->good && *sum <= limit && *sum >= (square ? 0 : -limit);
+}
+
+static int64_t bound_of(const struct tremolo_moments *moments, size_t coordinate)
+{
+    return coordinate + 1 == moments->n ? moments->response_max : moments->feature_max;
+}
+
+static void code_rows(struct coder *coder, const struct bucket_sums *sums,
+                      const struct tremolo_moments *moments)
+{
+    size_t n = moments->n;
+    for (size_t i = 0; i < n; i++) {
+        code(coder, &sums->sum[i], sums->count, bound_of(moments, i), false);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i; j < n; j++) {
+            code(coder, &sums->product[i * n + j], sums->count,
+                 bound_of(moments, i) * bound_of(moments, j), i == j);
+        }
+    }
+}
+
+static void code_ballots(struct coder *coder, const struct bucket_sums *sums,
+                         const struct tremolo_moments *moments)
+{
+    int64_t bound = TREMOLO_MAX_BALLOT_VALUE;
+    for (size_t part = 0; part < moments->ballot_parts; part++) {
+        for (size_t i = 0; i < moments->n; i++) {
+            code(coder, &sums->sum[part * moments->stride + i], sums->count, bound, false);
+        }
+        bound *= moments->response_max;
+    }
+    bound = moments->response_max;
+    for (size_t i = moments->ballot_parts * moments->stride; i < moments->sums; i++) {
+        code(coder, &sums->sum[i], sums->count, bound, bound > moments->response_max);
+        bound *= moments->response_max;
+    }
+}
+
+static void code_sums(struct coder *coder, const struct bucket_sums *sums,
+                      const struct tremolo_moments *moments)
+{
+    (moments->ballot_parts > 0 ? code_ballots : code_rows)(coder, sums, moments);
+}
+
+static uint8_t *put_sums(uint8_t *at, const struct bucket_sums *sums,
+                         const struct tremolo_moments *moments)
+{
+    struct coder coder = {.to = put(at, sums->count, 8)};
+    code_sums(&coder, sums, moments);
+    return coder.to;
+}
+
+static bool get_sums(struct tremolo_moments *moments, struct bucket_sums *sums, const uint8_t **at)
+{
+    sums->count = get(at, 8);
+    struct coder coder = {.from = *at, .good = sums->count <= tremolo_moments_reports_max(moments)};
+    if (coder.good) {
+        code_sums(&coder, sums, moments);
+    }
+    *at = coder.from;
+    return coder.good;
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static uint8_t *put_tail(uint8_t *at, const struct tremolo_moments *moments)
+{
+    const struct moments_tail *tail = moments->tail;
+    at = put(at, tail->limits.released, 8);
+    at = put(at, tail->limits.cut_values, 8);
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        at = put(at, (uint64_t)tail->limits.norm2[k], 8);
+    }
+    at = put(at, (uint64_t)tail->limits.value, 8);
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        at = put(at, tail->beyond[k], 8);
+    }
+    for (size_t i = 0; i < 2 * moments->n; i++) { /* low follows high */
+        at = put(at, tail->high[i], 8);
+    }
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        at = tail->bucket[b].count > 0 ? put_sums(at, &tail->bucket[b], moments) : put(at, 0, 8);
+    }
+    return at;
+}
+
+enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments, uint8_t *bytes,
+                                           size_t capacity)
+{
+    if (moments == NULL || bytes == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    unsigned version = moments->ballot_parts > 0 ? VERSION_BALLOTS : VERSION_ROWS;
+    if (capacity < tremolo_moments_encoded_bytes(moments)) {
+        return TREMOLO_SHORT_BUFFER;
+    }
+    uint8_t *at = bytes;
+    memcpy(at, magic, sizeof magic);
+    at = put(at + sizeof magic, version + (moments->tail != NULL ? VERSION_TAIL : 0), 2);
+    at = put(at, moments->n, 2);
+    at = put(at, (uint64_t)moments->feature_max, 2);
+    at = put(at, (uint64_t)moments->response_max, 2);
+    at = put(at, TREMOLO_BUCKETS, 4);
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        at = put_sums(at, &moments->bucket[b], moments);
+    }
+    if (moments->tail != NULL) {
+        at = put_tail(at, moments);
+    }
+    (void)put(at, checksum(bytes, (size_t)(at - bytes)), CHECKSUM_BYTES);
+    return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Reports beyond the cut are among all, bucket by bucket. */
+static bool get_beyond(struct tremolo_moments *moments, const uint8_t *at, const uint8_t *end)
+{
+    const struct tremolo_moments_shape shape = tremolo_moments_shape(moments);
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
+        struct bucket_sums *sums = &moments->tail->bucket[b];
+        const uint8_t *count_at = at;
+        if (end - at < 8) {
+            return false;
+        }
+        uint64_t count = get(&count_at, 8);
+        if (count > moments->bucket[b].count ||
+            (count > 0 && (size_t)(end - count_at) < sums_bytes(&shape))) {
+            return false;
+        }
+        if (count == 0) {
+            at = count_at;
+        } else if (!get_sums(moments, sums, &at)) {
+            return false;
+        }
+    }
+    return at == end;
+}
+
+static enum tremolo_status get_tail(struct tremolo_moments *moments, const uint8_t *at,
+                                    const uint8_t *end)
+{
+    struct tremolo_tail_limits limits = {.released = (size_t)get(&at, 8)};
+    uint64_t all = tremolo_moments_count(moments);
+    uint64_t cut_values = get(&at, 8);
+    limits.cut_values = cut_values == 1;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        limits.norm2[k] = get_signed(&at);
+    }
+    uint64_t value = get(&at, 8);
+    limits.value = value <= INT32_MAX ? (int32_t)value : 0;
+    if (cut_values > 1 || !limits_sound(&limits, moments->n)) {
+        return TREMOLO_MALFORMED;
+    }
+    enum tremolo_status status = tail_new(moments, &limits);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    bool good = true;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        moments->tail->beyond[k] = get(&at, 8);
+        good = good && moments->tail->beyond[k] <= (k > 0 ? moments->tail->beyond[k - 1] : all);
+    }
+    for (size_t i = 0; i < 2 * moments->n; i++) {
+        moments->tail->high[i] = get(&at, 8);
+        good = good && moments->tail->high[i] <= all;
+    }
+    return good && get_beyond(moments, at, end) ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+static enum tremolo_status get_head(struct tremolo_moments_shape *shape, bool *has_tail,
+                                    const uint8_t **at, size_t length)
+{
+    if (length < HEADER_BYTES || memcmp(*at, magic, sizeof magic) != 0) {
+        return TREMOLO_MALFORMED;
+    }
+    *at += sizeof magic;
+    unsigned version = (unsigned)get(at, 2);
+    *has_tail = version > VERSION_TAIL;
+    version -= *has_tail ? VERSION_TAIL : 0;
+    if (version != VERSION_ROWS && version != VERSION_BALLOTS) {
+        return TREMOLO_UNKNOWN_VERSION;
+    }
+    shape->ballots = version == VERSION_BALLOTS;
+    shape->coordinates = (size_t)get(at, 2);
+    shape->feature_max = (int)get(at, 2);
+    shape->response_max = (int)get(at, 2);
+    size_t least = least_bytes(shape, *has_tail);
+    bool good = get(at, 4) == TREMOLO_BUCKETS && shape_is_sound(shape) &&
+                (length == least || (*has_tail && length > least));
+    return good ? TREMOLO_OK : TREMOLO_MALFORMED;
+}
+
+enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments, const uint8_t *bytes,
+                                           size_t length)
+{
+    struct tremolo_moments_shape shape;
+    struct tremolo_moments *made = NULL;
+    bool has_tail = false;
+    if (moments == NULL || bytes == NULL) {
+        return TREMOLO_BAD_ARGUMENT;
+    }
+    const uint8_t *at = bytes;
+    enum tremolo_status status = get_head(&shape, &has_tail, &at, length);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    const uint8_t *end = bytes + length - CHECKSUM_BYTES;
+    const uint8_t *sum_at = end;
+    if (get(&sum_at, CHECKSUM_BYTES) != checksum(bytes, length - CHECKSUM_BYTES)) {
+        return TREMOLO_MALFORMED;
+    }
+    status = create(&made, &shape);
+    for (size_t b = 0; b < TREMOLO_BUCKETS && status == TREMOLO_OK; b++) {
+        status = get_sums(made, &made->bucket[b], &at) ? TREMOLO_OK : TREMOLO_MALFORMED;
+    }
+    if (status == TREMOLO_OK && has_tail) {
+        status = get_tail(made, at, end);
+    }
+    if (status == TREMOLO_OK && tremolo_moments_count(made) > tremolo_moments_reports_max(made)) {
+        status = TREMOLO_MALFORMED;
+    }
+    if (status != TREMOLO_OK) {
+        tremolo_moments_free(made);
+        return status;
+    }
+    *moments = made;
     return TREMOLO_OK;
 }

@@ -1,5 +1,5 @@
 /* moments_internal.h -- the inside of struct tremolo_moments, shared by the
- * fold (moments.c, fold.c) and the serialised form (moments_file.c).
+ * life of the object (moments.c) and by what adds reports to it (fold.c).
  *
  * Invariants:
  * 1. Only the upper triangle (row <= column) of `product` is kept up to date;
@@ -37,11 +37,10 @@ struct fold_workspace {
     size_t columns;    /* panel columns, the constant one included */
     size_t stride;     /* int16 values from one column to the next */
     size_t rows_max;   /* rows a panel takes */
-    bool undo;         /* rows are taken out again */
     int16_t *panel;    /* 64-byte aligned */
     size_t stage_rows; /* pointers from one stage to the next */
-    /* A stage of pointers to rows for each bucket, and one for runs in the
-     * input. Each has room for a stretch of rows beyond a panel's. */
+    /* A stage of pointers to rows for each bucket, with room for a stretch of
+     * rows beyond a panel's. */
     const int16_t **stages;
 };
 
@@ -63,18 +62,5 @@ struct tremolo_moments {
     struct moments_tail *tail; /* NULL: not watched */
     struct fold_workspace work;
 };
-
-/* Of rows or of ballots. */
-enum tremolo_status tremolo_moments_new_like(struct tremolo_moments **moments, bool ballots,
-                                             size_t n, int feature_max, int response_max);
-
-/* An empty tail; BAD_ARGUMENT for limits that are not sound. */
-enum tremolo_status tremolo_tail_new(struct tremolo_moments *moments,
-                                     const struct tremolo_tail_limits *limits);
-
-/* Fold rows whose buckets are known to be good and return true, or find a
- * value out of bounds, leave the sums as they were and return false. */
-bool tremolo_fold_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
-                       size_t count);
 
 #endif

@@ -15,57 +15,71 @@
  * that. Against the measured R^2 of five public tasks this guess was off by -0.29
  * (strongly correlated features) to +0.10 at epsilon 0.5, by -0.20 to -0.02 at 1 and
  * by -0.07 to 0 from 2 on: it errs on the cautious side. */
-#include "tremolo_regression.h"
-
 #include <math.h>
+#include <stdlib.h>
 
-#include "tremolo_ballot.h"
+#include "evidence.h"
+#include "linear.h"
 
 #define MAX_DEVICES 1e15
 
 #define PRIOR_DEVICES 20.0 /* what auto's prior on S is worth; see shrink.c */
 
+/* What is guessed of the population, for both kinds of release. */
 struct guess {
     double d;
-    double K;
-    double noise;
-    double values[2]; /* eigenvalues: once, and d - 1 times */
+    double values[2]; /* eigenvalues of the features' covariance: once, and d - 1 times */
     double counts[2];
     double beta2;
     double explained; /* beta' S beta */
     double own;       /* residual variance without any noise */
-    double residual;  /* and with that of a private response */
+    /* Of noisy samples: */
+    double K;
+    double noise;
+    double residual; /* with the noise of a private response */
 };
+
+static struct guess guess_of(size_t dimension, double variance, double correlation, double r2,
+                             double response_variance)
+{
+    double d = (double)dimension;
+    return (struct guess){
+        .d = d,
+        .values = {variance * (1.0 + (d - 1.0) * correlation), variance * (1.0 - correlation)},
+        .counts = {1.0, d - 1.0},
+        .beta2 = r2 * response_variance / variance,
+        .explained = r2 * response_variance,
+        .own = (1.0 - r2) * response_variance,
+    };
+}
+
+static bool is_possible(size_t dimension, double variance, double correlation, double r2,
+                        double response_variance)
+{
+    double d = (double)dimension;
+    return variance > 0.0 && correlation < 1.0 &&
+           correlation > (d < 2.0 ? -1.0 : -1.0 / (d - 1.0)) && r2 >= 0.0 && r2 < 1.0 &&
+           response_variance > 0.0;
+}
 
 static enum tremolo_status take(struct guess *guess, const struct tremolo_plan_input *input)
 {
-    double d = (double)input->dimension;
+    double v = input->feature_variance;
+    double noise2 = input->noise_sd * input->noise_sd;
     if (input->dimension < 1 || input->dimension > TREMOLO_MAX_FEATURES) {
         return TREMOLO_BAD_DIMENSION;
     }
-    bool correlation_fits =
-        input->correlation < 1.0 &&
-        (d < 2.0 ? input->correlation > -1.0 : input->correlation > -1.0 / (d - 1.0));
-    if (!(input->devices >= 2.0) || !(input->noise_sd >= 0.0) || !(input->modulation >= 0.0) ||
-        !(input->feature_variance > 0.0) || !correlation_fits || !(input->r2 >= 0.0) ||
-        !(input->r2 < 1.0) || !(input->response_variance > 0.0) || !(input->level > 0.0) ||
-        !(input->level < 1.0) || input->vectors > input->dimension ||
+    if (!is_possible(input->dimension, v, input->correlation, input->r2,
+                     input->response_variance) ||
+        !(input->devices >= 2.0) || !(input->noise_sd >= 0.0) || !(input->modulation >= 0.0) ||
+        !(input->level > 0.0) || !(input->level < 1.0) || input->vectors > input->dimension ||
         !isfinite(input->noise_sd + input->modulation + input->devices)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    double v = input->feature_variance;
-    *guess = (struct guess){
-        .d = d,
-        .K = input->devices,
-        .noise = input->noise_sd * input->noise_sd + input->modulation * (double)input->vectors / d,
-        .values = {v * (1.0 + (d - 1.0) * input->correlation), v * (1.0 - input->correlation)},
-        .counts = {1.0, d - 1.0},
-        .beta2 = input->r2 * input->response_variance / v,
-        .explained = input->r2 * input->response_variance,
-        .own = (1.0 - input->r2) * input->response_variance,
-    };
-    guess->residual =
-        guess->own + (input->response_private ? input->noise_sd * input->noise_sd : 0.0);
+    *guess = guess_of(input->dimension, v, input->correlation, input->r2, input->response_variance);
+    guess->K = input->devices;
+    guess->noise = noise2 + input->modulation * (double)input->vectors / guess->d;
+    guess->residual = guess->own + (input->response_private ? noise2 : 0.0);
     return TREMOLO_OK;
 }
 
@@ -191,6 +205,128 @@ double tremolo_plan_needed(const struct tremolo_plan_input *input)
     return devices;
 }
 
+/* ---------------------------------------------------------------- the paper's theorems
+ *
+ * The formulas as printed and, where needed, corrected.
+ *
+ * All in scaled units. sigma is the sd of the noise added on the device, before
+ * the division by 1 - alpha. The modulation's share of the gradient's variance is
+ * lambda^2/2 whatever the number of vectors.
+ *
+ * A private response adds to G the mean of n u, n its noise and u the released
+ * features, both divided by 1 - alpha. n is independent of all else, so what is
+ * added is E n^2 E|u|^2 / K: as if mean r^2 and |beta|^2 were larger by E n^2 and 1. */
+
+struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_sample_release *release,
+                                                   double devices)
+{
+    double unit = release->feature_scale;
+    return (struct tremolo_mechanism){
+        .dimension = release->dimension,
+        .devices = devices,
+        .alpha = 1.0 - release->keep,
+        .lambda = sqrt(2.0 * (double)release->vectors * release->modulation) / unit,
+        .sigma = sqrt(release->noise_variance) / unit,
+        .response_private = release->response_private,
+    };
+}
+
+/* Theorem on the gradient's variance E|G - grad|^2 for fixed data, any m. */
+static double gradient_variance(const struct tremolo_mechanism *mechanism, double beta_norm2,
+                                double residual_ms, double beta_cross, double trace)
+{
+    double d = (double)mechanism->dimension;
+    double keep2 = (1.0 - mechanism->alpha) * (1.0 - mechanism->alpha);
+    double sigma2 = mechanism->sigma * mechanism->sigma;
+    double half_lambda2 = 0.5 * mechanism->lambda * mechanism->lambda;
+    double hidden = mechanism->response_private ? 1.0 : 0.0;
+    double linear = (residual_ms + hidden * sigma2 / keep2) * (half_lambda2 + d * sigma2) +
+                    2.0 * sigma2 * beta_cross + sigma2 * (beta_norm2 + hidden) * trace;
+    double quadratic = beta_norm2 * (half_lambda2 * sigma2 + (d + 1.0) * sigma2 * sigma2);
+    return linear / (mechanism->devices * keep2) + quadratic / (mechanism->devices * keep2 * keep2);
+}
+
+/* Two bounds of the excess loss after T rounds follow from a bound v of that variance. As printed,
+ * L |b0-b*|^2/(2T) + v/(2 L K): v, which holds 1/K already, is divided by K once more, and the step
+ * 1/L leaves no room for noise; it is kept for comparison only. Corrected: projected stochastic
+ * gradient steps of 1/(2L) on an L-smooth convex function give
+ *     F(next) - F* <= L (|b-b*|^2 - |next-b*|^2) + v/(2L)
+ * in expectation; the sum telescopes, and convexity moves the average inside. */
+struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergence_input *input)
+{
+    double L = input->smoothness;
+    double B = input->B;
+    double residual = input->R * B + input->M;
+    double distance2 = input->beta_norm2;
+    struct tremolo_convergence result = {
+        .variance = gradient_variance(&input->mechanism, distance2, input->residual_ms,
+                                      input->beta_cross, input->trace),
+        .variance_bound = gradient_variance(&input->mechanism, B * B, residual * residual,
+                                            B * input->R * residual, input->R * input->R),
+    };
+    result.printed = L * distance2 / (2.0 * input->rounds) +
+                     result.variance_bound / (2.0 * L * input->mechanism.devices);
+    result.corrected = L * distance2 / input->rounds + result.variance_bound / (2.0 * L);
+    return result;
+}
+
+/* Take S, its norm and the residual from evidence at `beta` (d numbers, standing
+ * for b*), about zero as in the paper. mechanism, rounds, B, R and M stay. Noise
+ * can make tr S and the residual negative: they count as 0 then. False when
+ * no eigenvalue of S is above 0. */
+static bool take_fit(struct tremolo_convergence_input *input,
+                     const struct tremolo_debiased *evidence, const double *beta)
+{
+    size_t d = evidence->d;
+    double Z[TREMOLO_MAX_FEATURES], slope[TREMOLO_MAX_FEATURES], values[TREMOLO_MAX_FEATURES];
+    double yy = 0.0, trace = 0.0;
+    double *S = linear_new(d * d);
+    if (S == NULL) {
+        return false;
+    }
+    tremolo_debias_moments(S, Z, &yy, evidence, false);
+    for (size_t i = 0; i < d; i++) {
+        trace += S[i * d + i];
+    }
+    linear_apply(slope, S, beta, d);
+    double fitted = linear_dot(beta, slope, d);
+    double along = linear_dot(beta, Z, d);
+    bool found = linear_eigen(values, S, d) && values[d - 1] > 0.0;
+    free(S);
+    if (!found) {
+        return false;
+    }
+    input->smoothness = values[d - 1];
+    input->trace = fmax(trace, 0.0);
+    input->beta_norm2 = linear_dot(beta, beta, d);
+    input->residual_ms = fmax(yy - 2.0 * along + fitted, 0.0);
+    input->beta_cross = fitted - along;
+    return true;
+}
+
+struct tremolo_convergence_answer
+tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
+                           const struct tremolo_debiased *evidence, const double *beta)
+{
+    struct tremolo_convergence_answer made = {.input = *input};
+    made.known = take_fit(&made.input, evidence, beta);
+    if (!(made.input.B > 0.0)) {
+        made.input.B = sqrt(made.input.beta_norm2);
+    }
+    if (made.known) {
+        made.result = tremolo_convergence_of(&made.input);
+    }
+    return made;
+}
+
+double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
+                              const struct tremolo_debiased *evidence)
+{
+    double yy = 0.0;
+    tremolo_debias_moments(NULL, NULL, &yy, evidence, false);
+    return answer->known && yy > 0.0 ? 1.0 - answer->input.residual_ms / yy : NAN;
+}
+
 enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *input,
                                               const struct tremolo_plan_input *plan)
 {
@@ -208,10 +344,9 @@ enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- */
-/* what to expect from ballots before anyone reports.
+/* ---------------------------------------------------------------- ballots
  *
- * The guess is that of plan.c: d features of equal variance and correlation about the
+ * The guess is the same: d features of equal variance and correlation about the
  * middle of their ranges, coefficients in no particular direction with the stated R^2. With
  * mass = 1/(h^2 + rest + E|x|^2) and nu the noise variance of a diagonal entry of the mean
  * moments, the estimate ballot_along an eigendirection of the features' covariance (value L) has
@@ -233,48 +368,37 @@ enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *
  *
  * A trusted server sees the same points and adds noise to their sum once. */
 
-#define INFLATION   4.5
-#define MEAN_PRIOR  0.02
-#define MAX_DEVICES 1e15
+#define INFLATION  4.5
+#define MEAN_PRIOR 0.02
 
 struct ballot_guess {
     const struct tremolo_ballot_plan_input *input;
-    double d;
+    struct guess all;
     double mass;
     double rest;
-    double values[2]; /* eigenvalues of the features' covariance: once, and d - 1 times */
-    double counts[2];
-    double beta2;
-    double residual;
     double wider; /* times is the least variance smaller than the others, and its noise larger */
 };
 
 static bool ballot_usable(const struct tremolo_ballot_plan_input *input)
 {
-    double d = (double)input->dimension;
-    double least = d < 2.0 ? -1.0 : -1.0 / (d - 1.0);
-    return input->devices >= 2.0 && input->h > 0.0 && (input->response_public || input->g > 0.0) &&
-           input->c >= 0.0 && input->summed_noise >= 0.0 && input->feature_variance > 0.0 &&
-           input->correlation > least && input->correlation < 1.0 && input->r2 >= 0.0 &&
-           input->r2 < 1.0 && input->response_variance > 0.0 &&
+    return is_possible(input->dimension, input->feature_variance, input->correlation, input->r2,
+                       input->response_variance) &&
+           input->devices >= 2.0 && input->h > 0.0 && (input->response_public || input->g > 0.0) &&
+           input->c >= 0.0 && input->summed_noise >= 0.0 &&
            isfinite(input->devices + input->h + input->g + input->c + input->summed_noise +
                     input->feature_variance + input->response_variance);
 }
 
 static struct ballot_guess ballot_take(const struct tremolo_ballot_plan_input *input)
 {
-    double d = (double)input->dimension;
     double v = input->feature_variance;
     double rest = input->response_public ? 0.0 : input->g * input->g;
     return (struct ballot_guess){
         .input = input,
-        .d = d,
-        .mass = 1.0 / (input->h * input->h + rest + d * v),
+        .all =
+            guess_of(input->dimension, v, input->correlation, input->r2, input->response_variance),
+        .mass = 1.0 / (input->h * input->h + rest + (double)input->dimension * v),
         .rest = rest,
-        .values = {v * (1.0 + (d - 1.0) * input->correlation), v * (1.0 - input->correlation)},
-        .counts = {1.0, d - 1.0},
-        .beta2 = input->r2 * input->response_variance / v,
-        .residual = (1.0 - input->r2) * input->response_variance,
         .wider = fmax(input->wider, 1.0),
     };
 }
@@ -290,14 +414,12 @@ static double noise_of(const struct ballot_guess *guess, double devices)
 static double ballot_smallest(const struct ballot_guess *guess, double wider)
 {
     double h2 = guess->input->h * guess->input->h;
-    double value =
-        guess->counts[1] > 0.0 ? fmin(guess->values[0], guess->values[1]) : guess->values[0];
-    return guess->mass * fmin(value / wider, h2);
+    return guess->mass * fmin(smallest(&guess->all) / wider, h2);
 }
 
 static double ratio_of(const struct ballot_guess *guess, double devices, double wider)
 {
-    return sqrt(noise_of(guess, devices) * guess->d / 2.0) / ballot_smallest(guess, wider);
+    return sqrt(noise_of(guess, devices) * guess->all.d / 2.0) / ballot_smallest(guess, wider);
 }
 
 /* Variance of the estimate ballot_along eigendirection k, to first order, with so much of the
@@ -306,19 +428,19 @@ static double ballot_along(const struct ballot_guess *guess, int k, double devic
 {
     const struct tremolo_ballot_plan_input *input = guess->input;
     double nu = noise_of(guess, devices);
-    double moment = guess->mass * guess->values[k];
+    double moment = guess->mass * guess->all.values[k];
     double response = input->response_public ? input->response_variance / (input->h * input->h)
                                              : 1.0 / guess->rest;
-    double noise = nu / 2.0 * (response + own * guess->beta2 * (1.0 + 1.0 / guess->d));
-    return noise / (moment * moment) + guess->residual / (guess->values[k] * devices);
+    double noise = nu / 2.0 * (response + own * guess->all.beta2 * (1.0 + 1.0 / guess->all.d));
+    return noise / (moment * moment) + guess->all.own / (guess->all.values[k] * devices);
 }
 
 static double ballot_error(const struct ballot_guess *guess, double devices)
 {
     double ratio = ratio_of(guess, devices, 1.0);
-    double variance = (guess->counts[0] * ballot_along(guess, 0, devices, 1.0) +
-                       guess->counts[1] * ballot_along(guess, 1, devices, 1.0)) /
-                      guess->d;
+    double variance = (guess->all.counts[0] * ballot_along(guess, 0, devices, 1.0) +
+                       guess->all.counts[1] * ballot_along(guess, 1, devices, 1.0)) /
+                      guess->all.d;
     return sqrt(variance * (1.0 + INFLATION * ratio * ratio));
 }
 
@@ -336,7 +458,7 @@ static double mean_variance(const struct ballot_guess *guess, double devices)
 static double expected_r2(const struct ballot_guess *guess)
 {
     double devices = guess->input->devices;
-    double signal = guess->beta2 / guess->d;
+    double signal = guess->all.beta2 / guess->all.d;
     double mean = mean_variance(guess, devices);
     double lost = mean * MEAN_PRIOR / (mean + MEAN_PRIOR);
     double moment = guess->mass * guess->input->feature_variance;
@@ -345,7 +467,7 @@ static double expected_r2(const struct ballot_guess *guess)
         double error = ballot_along(guess, k, devices, fabs(guess->input->correlation));
         double r = signal > 0.0 ? error / signal * (1.0 + hidden) : 0.0;
         double kept = 1.0 / (1.0 + 1.3 * r + 0.1 * r * r);
-        lost += guess->counts[k] * guess->values[k] * signal * (1.0 - kept);
+        lost += guess->all.counts[k] * guess->all.values[k] * signal * (1.0 - kept);
     }
     return guess->input->r2 - lost / guess->input->response_variance;
 }
@@ -354,8 +476,8 @@ static double expected_r2(const struct ballot_guess *guess)
  * the ratio of size and standard error grows with them. */
 static double devices_needed(const struct ballot_guess *guess)
 {
-    double size = sqrt(guess->beta2 / guess->d) / guess->wider;
-    double low = guess->d + 2.0;
+    double size = sqrt(guess->all.beta2 / guess->all.d) / guess->wider;
+    double low = guess->all.d + 2.0;
     double high = MAX_DEVICES;
     if (!(size >= TREMOLO_PLAN_STANDS_OUT * ballot_error(guess, high))) {
         return INFINITY;

@@ -7,257 +7,11 @@
  * give the same result. */
 #include "density.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "linear.h"
 #include "tremolo_random.h"
-
-/* ---------------------------------------------------------------- where it starts
- *
- * Where a chain over moments starts: where the noisy M lies.
- *
- * Noise of variance s^2 off the diagonal of d * d entries has eigenvalues up to 2 s sqrt(d), and a
- * factor of value v beyond half of that is seen as v + d s^2 / v. Those that are seen are taken as
- * they must have been, and slopes as far as they stand out of their noise along these
- * factors and beside them. */
-
-#define LEAST_PART 0.01 /* of the features' variance: a factor that is not seen */
-
-enum { ITERATIONS = 25, FACTORS_MAX = DENSITY_FACTORS_MAX };
-
-static double clamp(double value, double low, double high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
-/* What the noisy M says of the features before anything is known of them. */
-struct sight {
-    double mass;
-    double bulk; /* mean eigenvalue of their covariance */
-    double edge; /* noise alone has eigenvalues up to this */
-    double mean[TREMOLO_MAX_FEATURES + 1];
-    double variance[TREMOLO_MAX_FEATURES + 1];
-    double value[FACTORS_MAX]; /* of factors, without noise; 0 where it hides them */
-};
-
-/* Means and variances as M has them, within limits. */
-static void look(struct sight *sight, const struct density *density)
-{
-    const struct tremolo_ballot *ballots = density->ballots;
-    size_t n = density->n;
-    size_t d = density->d;
-    double h2 = ballots->h * ballots->h;
-    double most = h2 / (h2 + ballots->rest);
-    double mass = clamp(ballots->M[0], 0.1 * most, most) / h2;
-    sight->mass = mass;
-    sight->bulk = 0.0;
-    sight->edge = 2.0 * sqrt((double)d / density->weight.product) / mass;
-    for (size_t i = 0; i < density->r; i++) {
-        double sd = density_mean_sd(density, i);
-        double middle = i == d ? density->w_centre : VARIANCE_CENTRE;
-        middle = density_exponential(middle);
-        double mean = clamp(ballots->M[i + 1] / (ballots->h * mass), -2.0 * sd, 2.0 * sd);
-        double variance = ballots->M[(i + 1) * n + i + 1] / mass - mean * mean;
-        sight->mean[i] = mean;
-        sight->variance[i] = clamp(variance, 0.1 * middle, 10.0 * middle);
-        sight->bulk += i < d ? sight->variance[i] / (double)d : 0.0;
-    }
-}
-
-/* density->OG <- (covariance of features by M + shift) V, V in density->G. */
-static void apply_covariance(struct density *density, const struct sight *sight, double shift)
-{
-    size_t d = density->d;
-    size_t g = density->g;
-    const double *V = density->G;
-    double by_mean[FACTORS_MAX + 1] = {0};
-    density_multiply(density);
-    for (size_t i = 0; i < d; i++) {
-        add(by_mean, sight->mean[i], V + i * g, g);
-    }
-    for (size_t i = 0; i < d; i++) {
-        double *row = density->OG + i * g;
-        for (size_t k = 0; k < g; k++) {
-            row[k] = row[k] / sight->mass - sight->mean[i] * by_mean[k] + shift * V[i * g + k];
-        }
-    }
-}
-
-/* Columns of V orthogonal and of length one, in the order they are in; zero where there is no
- * direction left. */
-static void straighten(double *V, const struct density *density)
-{
-    size_t d = density->d;
-    size_t g = density->g;
-    for (size_t k = 0; k < density->q; k++) {
-        double shares[FACTORS_MAX + 1] = {0};
-        for (size_t i = 0; i < d; i++) {
-            add(shares, V[i * g + k], V + i * g, k + 1);
-        }
-        double square = shares[k];
-        for (size_t j = 0; j < k; j++) {
-            square -= shares[j] * shares[j];
-        }
-        bool apart = k < d && square > 1e-12 * shares[k];
-        double length = apart ? sqrt(square) : INFINITY;
-        for (size_t i = 0; i < d; i++) {
-            V[i * g + k] = (V[i * g + k] - dot(shares, V + i * g, k)) / length;
-        }
-    }
-}
-
-/* density->G <- the covariance's leading eigenvectors by subspace iteration, in columns; the
- * values of those that stand out, as they were before noise made them larger. */
-static void find_factors(struct sight *sight, struct density *density)
-{
-    struct tremolo_random random = tremolo_random_from(UINT64_C(0x666163746f72), 0);
-    size_t d = density->d;
-    size_t g = density->g;
-    double *V = density->G;
-    for (size_t i = 0; i < d; i++) {
-        for (size_t k = 0; k < density->q; k++) {
-            V[i * g + k] = tremolo_random_uniform(&random) - 0.5;
-        }
-    }
-    for (int t = 0; t < ITERATIONS; t++) {
-        straighten(V, density);
-        apply_covariance(density, sight, sight->edge);
-        memcpy(V, density->OG, d * g * sizeof *V);
-    }
-    straighten(V, density);
-    apply_covariance(density, sight, -sight->bulk);
-    for (size_t k = 0; k < density->q; k++) {
-        double value = 0.0;
-        for (size_t i = 0; i < d; i++) {
-            value += V[i * g + k] * density->OG[i * g + k];
-        }
-        double beyond = value * value - sight->edge * sight->edge;
-        sight->value[k] = value > 0.0 && beyond > 0.0 ? 0.5 * (value + sqrt(beyond)) : 0.0;
-        for (size_t i = 0; i < d && sight->value[k] > 0.0; i++) {
-            density->seen[density->factors * d + i] = V[i * g + k];
-        }
-        density->factors += sight->value[k] > 0.0;
-    }
-}
-
-/* Loadings and variances of features with these factors. */
-static void start_features(double *position, const struct density *density,
-                           const struct sight *sight)
-{
-    size_t d = density->d;
-    size_t q = density->q;
-    double sum = 0.0;
-    double logits = 0.0;
-    for (size_t k = 0; k < q; k++) {
-        sum += sight->value[k];
-    }
-    double common = clamp(sum / ((double)d * sight->bulk), 0.1, 0.9);
-    position[density->at.share] =
-        (density_logarithm(common / (1.0 - common)) - SHARE_CENTRE) / SHARE_SPREAD;
-    double part[FACTORS_MAX];
-    for (size_t k = 0; k < q; k++) {
-        part[k] = (sight->value[k] + LEAST_PART * (double)d * sight->bulk) /
-                  (sum + LEAST_PART * (double)(q * d) * sight->bulk);
-        position[density->at.part + k] = density_logarithm(part[k]) / PART_SPREAD;
-        logits += position[density->at.part + k] / (double)q;
-    }
-    for (size_t k = 0; k < q; k++) {
-        position[density->at.part + k] -= logits;
-    }
-    for (size_t i = 0; i < d; i++) {
-        const double *V = density->G + i * density->g;
-        double own = sight->variance[i];
-        for (size_t k = 0; k < q; k++) {
-            own -= sight->value[k] * V[k] * V[k];
-        }
-        own = clamp(own, 0.1 * sight->variance[i], sight->variance[i]);
-        double variance = own / (1.0 - common);
-        position[density->at.t + i] =
-            (density_logarithm(variance) - VARIANCE_CENTRE) / VARIANCE_SPREAD;
-        for (size_t k = 0; k < q; k++) {
-            position[density->at.A + i * q + k] =
-                V[k] * sqrt(sight->value[k] / (variance * common * part[k]));
-        }
-    }
-}
-
-/* slopes <- S^-1 z as far as z, the moments with w, stands out of its noise along the factors and
- * beside them; S has the factors' values and one own variance for all. Returns slopes' S slopes. */
-static double guess_slopes(double *slopes, const struct density *density, const struct sight *sight)
-{
-    size_t d = density->d;
-    size_t n = density->n;
-    double noise = 1.0 / (density->weight.product_w * sight->mass * sight->mass);
-    double own = sight->bulk;
-    double square = 0.0;
-    double explained = 0.0;
-    double kept[FACTORS_MAX] = {0};
-    for (size_t k = 0; k < density->q; k++) {
-        own -= sight->value[k] / (double)d;
-    }
-    own = clamp(own, 0.1 * sight->bulk, sight->bulk);
-    for (size_t i = 0; i < d; i++) {
-        slopes[i] = density->ballots->M[(i + 1) * n + n - 1] / sight->mass -
-                    sight->mean[i] * sight->mean[d];
-    }
-    for (size_t k = 0, at = 0; k < density->q; k++) {
-        const double *V = density->seen + at * d;
-        if (sight->value[k] > 0.0) {
-            double along = dot(V, slopes, d);
-            double part = clamp(1.0 - noise / (along * along), 0.0, 1.0);
-            add(slopes, -along, V, d);
-            kept[at++] = part * along / (sight->value[k] + own);
-            explained += part * part * along * along / (sight->value[k] + own);
-        }
-    }
-    square = dot(slopes, slopes, d);
-    double left = (double)(d - density->factors) * noise;
-    double part = square > left ? (1.0 - left / square) / own : 0.0;
-    explained += part * part * own * square;
-    for (size_t i = 0; i < d; i++) {
-        slopes[i] *= part;
-    }
-    for (size_t k = 0; k < density->factors; k++) {
-        add(slopes, kept[k], density->seen + k * d, d);
-    }
-    return explained;
-}
-
-static void start_response(double *position, const struct density *density,
-                           const struct sight *sight)
-{
-    size_t d = density->d;
-    double *b = position + density->at.b;
-    double explained = guess_slopes(b, density, sight);
-    double all = sight->variance[d];
-    double residual = clamp(all - explained, 0.2 * all, all);
-    double odds = dot(b, b, d) * SCALE_CENTRE * SCALE_CENTRE / residual;
-    odds = clamp(odds, 0.003, 9.0);
-    double variance = residual * (1.0 + odds);
-    double unit = sqrt(residual * odds / (double)d) / SCALE_CENTRE;
-    for (size_t i = 0; i < d; i++) {
-        b[i] /= unit;
-    }
-    position[density->at.share + 1] = (density_logarithm(odds) - WSHARE_CENTRE) / WSHARE_SPREAD;
-    position[density->at.t + d] =
-        (density_logarithm(variance) - density->w_centre) / density->w_spread;
-}
-
-static void density_start(double *position, struct density *density)
-{
-    struct sight sight = {0};
-    memset(position, 0, density->at.count * sizeof *position);
-    look(&sight, density);
-    find_factors(&sight, density);
-    start_features(position, density, &sight);
-    start_response(position, density, &sight);
-    for (size_t i = 0; i < density->r; i++) {
-        position[density->at.z + i] = sight.mean[i] / density_mean_sd(density, i);
-    }
-    memset(density->G, 0, density->d * density->g * sizeof *density->G);
-}
 
 /* ---------------------------------------------------------------- shares drawn again
  *
@@ -288,7 +42,7 @@ static struct kept keep(const struct density *density)
     for (size_t i = 0; i < density->d; i++) {
         const double *G = density->G + i * density->g;
         double own = density->own[i];
-        double off = density_logarithm(own) - VARIANCE_CENTRE;
+        double off = logarithm(own) - VARIANCE_CENTRE;
         kept.own[0] += off;
         kept.own[1] += off * off;
         kept.slopes += density->slope[i] * density->slope[i];
@@ -311,18 +65,18 @@ static double energy_of_shares(const struct density *density, const struct kept 
 {
     size_t q = density->q;
     double d = (double)density->d;
-    double common = density_share(shares->logit[0], false);
-    double explained = density_share(shares->logit[1], true);
+    double common = share(shares->logit[0], false);
+    double explained = share(shares->logit[1], true);
     double sum = shares->logit[0] * shares->logit[0] + shares->logit[1] * shares->logit[1];
-    double apart = density_logarithm(1.0 - common);
+    double apart = logarithm(1.0 - common);
     double part[DENSITY_FACTORS_MAX];
     double total = 0.0;
     for (size_t k = 0; k < q; k++) {
-        part[k] = density_exponential(PART_SPREAD * shares->part[k]);
+        part[k] = exponential(PART_SPREAD * shares->part[k]);
         total += part[k];
         sum += shares->part[k] * shares->part[k];
     }
-    double each = density_logarithm(common / total) - apart;
+    double each = logarithm(common / total) - apart;
     for (size_t k = 0; k < q; k++) {
         double ratio = common * part[k] / (total * (1.0 - common));
         sum += kept->factor[k] / ratio + d * (each + PART_SPREAD * shares->part[k]);
@@ -330,9 +84,9 @@ static double energy_of_shares(const struct density *density, const struct kept 
     sum += (kept->own[1] - 2.0 * apart * kept->own[0] + d * apart * apart) /
            (VARIANCE_SPREAD * VARIANCE_SPREAD);
     double variance = kept->residual / (1.0 - explained);
-    double t = (density_logarithm(variance) - density->w_centre) / density->w_spread;
+    double t = (logarithm(variance) - density->w_centre) / density->w_spread;
     double unit2 = variance * explained / (d * SCALE_CENTRE * SCALE_CENTRE);
-    sum += t * t + kept->slopes / unit2 + d * density_logarithm(unit2);
+    sum += t * t + kept->slopes / unit2 + d * logarithm(unit2);
     return 0.5 * sum;
 }
 
@@ -344,13 +98,13 @@ static void take_shares(double *position, const struct density *density,
     size_t q = density->q;
     double root[DENSITY_FACTORS_MAX];
     double total = 0.0;
-    double common = density_share(shares->logit[0], false);
-    double explained = density_share(shares->logit[1], true);
+    double common = share(shares->logit[0], false);
+    double explained = share(shares->logit[1], true);
     position[at->share] = shares->logit[0];
     position[at->share + 1] = shares->logit[1];
     for (size_t k = 0; k < q; k++) {
         position[at->part + k] = shares->part[k];
-        root[k] = density_exponential(PART_SPREAD * shares->part[k]);
+        root[k] = exponential(PART_SPREAD * shares->part[k]);
         total += root[k];
     }
     for (size_t k = 0; k < q; k++) {
@@ -358,10 +112,10 @@ static void take_shares(double *position, const struct density *density,
     }
     double variance = density->residual / (1.0 - explained);
     double unit = sqrt(variance * explained / (double)d) / SCALE_CENTRE;
-    position[at->t + d] = (density_logarithm(variance) - density->w_centre) / density->w_spread;
+    position[at->t + d] = (logarithm(variance) - density->w_centre) / density->w_spread;
     for (size_t i = 0; i < d; i++) {
         double scale = sqrt(density->own[i] / (1.0 - common));
-        position[at->t + i] = (2.0 * density_logarithm(scale) - VARIANCE_CENTRE) / VARIANCE_SPREAD;
+        position[at->t + i] = (2.0 * logarithm(scale) - VARIANCE_CENTRE) / VARIANCE_SPREAD;
         position[at->b + i] = density->slope[i] / unit;
         for (size_t k = 0; k < q; k++) {
             position[at->A + i * q + k] = density->G[i * density->g + k] / (scale * root[k]);
@@ -390,7 +144,7 @@ static void density_rescale(double *position, struct density *density,
             continue;
         }
         double there = energy_of_shares(density, &kept, &next);
-        if (tremolo_random_uniform(random) < density_exponential(energy - there)) {
+        if (tremolo_random_uniform(random) < exponential(energy - there)) {
             now = next;
             energy = there;
         }
@@ -447,18 +201,26 @@ INLINE void steer_any(double *to, double factor, const struct chain *chain, cons
     }
 }
 
-WIDE void steer_wide(double *to, double factor, const struct chain *chain, const double *from)
+WIDENED(static void, steer, steer_any,
+        (double *to, double factor, const struct chain *chain, const double *from),
+        (to, factor, chain, from))
+
+/* False where shares are beyond SHARES_END, six prior standard deviations away: as good as
+ * impossible, and next to a division by zero. */
+static bool has_shares(const struct density *density, const double *position)
 {
-    steer_any(to, factor, chain, from);
+    bool has = true;
+    for (size_t i = density->at.share; i < density->at.count; i++) {
+        has = has && fabs(position[i]) <= SHARES_END;
+    }
+    return has;
 }
 
-static void steer(double *to, double factor, const struct chain *chain, const double *from)
+static void swap(double **a, double **b)
 {
-    if (HAS_WIDE) {
-        steer_wide(to, factor, chain, from);
-    } else {
-        steer_any(to, factor, chain, from);
-    }
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 /* One proposal of `steps` leaps; returns the probability of acceptance. The first ones, from where
@@ -479,18 +241,14 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
         there = density_energy(&chain->density, chain->next_gradient, chain->next);
         steer(chain->momentum, s + 1 < steps ? -step : -0.5 * step, chain, chain->next_gradient);
     }
-    if (!density_has(&chain->density, chain->next)) {
+    if (!has_shares(&chain->density, chain->next)) {
         there = INFINITY;
     }
     double gain = *now + kinetic - there - 0.5 * dot(chain->momentum, chain->momentum, count);
-    double chance = gain >= 0.0 ? 1.0 : gain > -600.0 ? density_exponential(gain) : 0.0;
+    double chance = gain >= 0.0 ? 1.0 : gain > -600.0 ? exponential(gain) : 0.0;
     if (tremolo_random_uniform(&chain->random) < chance) {
-        double *swap = chain->position;
-        chain->position = chain->next;
-        chain->next = swap;
-        swap = chain->gradient;
-        chain->gradient = chain->next_gradient;
-        chain->next_gradient = swap;
+        swap(&chain->position, &chain->next);
+        swap(&chain->gradient, &chain->next_gradient);
         *now = there;
     }
     return chance;

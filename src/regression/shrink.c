@@ -716,12 +716,6 @@ static double choose_trust(double excess, double sd, double noise, double most)
     return signal / (signal + noise);
 }
 
-double shrink_trust(double squares, double null, double d, double least, double clear_sds)
-{
-    double sds = (squares - d * null) / (sqrt(2.0 * d) * null);
-    return least + (1.0 - least) * fmin(fmax(sds / clear_sds, 0.0), 1.0);
-}
-
 /* False when the response or the features show nothing to work with. */
 static bool choose_constants(struct shrink_constants *constants,
                              const struct shrink_problem *problem)

@@ -299,8 +299,15 @@ static double theorem(const struct laboratory *l)
         trace += truth[j * (D + 1) + j];
         norm += l->beta[j] * l->beta[j];
     }
-    struct tremolo_mechanism mechanism = tremolo_release_mechanism(&l->release, DEVICES);
-    return tremolo_gradient_variance(&mechanism, norm, residual, cross, trace);
+    const struct tremolo_convergence_input input = {
+        .mechanism = tremolo_release_mechanism(&l->release, DEVICES),
+        .rounds = 1,
+        .smoothness = 1,
+        .trace = trace,
+        .beta_norm2 = norm,
+        .residual_ms = residual,
+        .beta_cross = cross};
+    return tremolo_convergence_of(&input).variance;
 }
 
 /* ---------------------------------------------------------------- tests */

@@ -71,9 +71,6 @@ tremolo_ballot_new(struct tremolo_ballot **ballots, const struct tremolo_ballot_
                    size_t count, const struct tremolo_ballot_release *release);
 void tremolo_ballot_free(struct tremolo_ballot *ballots); /* NULL is fine */
 
-uint64_t tremolo_ballot_devices(const struct tremolo_ballot *ballots);
-size_t tremolo_ballot_dimension(const struct tremolo_ballot *ballots);
-
 /* ---------------------------------------------------------------- prediction */
 
 struct tremolo_ballot_fit {

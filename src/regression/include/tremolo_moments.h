@@ -160,14 +160,19 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_ballots(struct tremolo_ball
                                                              const struct tremolo_moments *moments,
                                                              unsigned bucket);
 
-size_t tremolo_moments_coordinates(const struct tremolo_moments *moments); /* or entries */
-bool tremolo_moments_are_ballots(const struct tremolo_moments *moments);
-int tremolo_moments_feature_max(const struct tremolo_moments *moments);
-int tremolo_moments_response_max(const struct tremolo_moments *moments); /* 0: none, of ballots */
+/* What the sums are over. */
+struct tremolo_moments_shape {
+    bool ballots;
+    size_t coordinates; /* of a row, or entries of a ballot */
+    int feature_max;
+    int response_max; /* 0: ballots with a private response */
+};
+struct tremolo_moments_shape tremolo_moments_shape(const struct tremolo_moments *moments);
+
 uint64_t tremolo_moments_count(const struct tremolo_moments *moments);
 uint64_t tremolo_moments_reports_max(const struct tremolo_moments *moments); /* that it holds */
 
-/* Serialised form: see moments_file.c for the byte table. `capacity` must be
+/* Serialised form: see moments.c for the byte table. `capacity` must be
  * at least tremolo_moments_encoded_bytes(); SHORT_BUFFER otherwise. */
 size_t tremolo_moments_encoded_bytes(const struct tremolo_moments *moments);
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_encode(const struct tremolo_moments *moments,
@@ -179,17 +184,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_encode(const struct tremolo
  * by `length`. The caller frees *moments; after a failure it is untouched. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments,
                                                             const uint8_t *bytes, size_t length);
-
-/* Kernels, for tests and benchmarks: all give the same integers, and
- * tremolo_moments_new() takes the fastest one this processor has. */
-enum tremolo_fold_kernel {
-    TREMOLO_FOLD_SCALAR = 0,
-    TREMOLO_FOLD_AVX2 = 1,
-};
-
-/* BAD_ARGUMENT when this processor or this build lacks the kernel. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_moments_use_kernel(struct tremolo_moments *moments,
-                                                                enum tremolo_fold_kernel kernel);
 
 #ifdef __cplusplus
 }

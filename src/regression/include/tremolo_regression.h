@@ -86,12 +86,6 @@ tremolo_debias_new(struct tremolo_debiased **evidence,
                    const struct tremolo_sample_release *release);
 void tremolo_debias_free(struct tremolo_debiased *evidence);
 
-uint64_t tremolo_debias_devices(const struct tremolo_debiased *evidence);
-
-/* Noise variance per coordinate of an undone feature, scaled units^2:
- * noise_variance / (keep * feature_scale)^2. The paper's sigma^2/(1-alpha)^2. */
-double tremolo_debias_noise(const struct tremolo_debiased *evidence);
-
 /* The unbiased S = mean x x' (d * d), Z = mean y x (d) and yy = mean y^2, about
  * zero as in the paper, or about the means when `centred` (then divided by
  * K - 1; what a fit with intercept uses). Any output may be NULL. S is symmetric
@@ -308,15 +302,6 @@ struct tremolo_mechanism {
 struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_sample_release *release,
                                                    double devices);
 
-/* Theorem on the gradient's variance E|G - grad|^2 for fixed data, any m:
- * residual_ms = mean r^2, beta_cross = beta' mean x r, trace = tr S. */
-double tremolo_gradient_variance(const struct tremolo_mechanism *mechanism, double beta_norm2,
-                                 double residual_ms, double beta_cross, double trace);
-
-/* Its uniform bound for |beta| <= B, |x| <= R, |y| <= M. */
-double tremolo_gradient_variance_bound(const struct tremolo_mechanism *mechanism, double B,
-                                       double R, double M);
-
 struct tremolo_plan_input;
 
 /* What the theorem, its corollary and the convergence bound are evaluated for:
@@ -361,13 +346,6 @@ tremolo_convergence_of_fit(const struct tremolo_convergence_input *input,
 /* What the evidence of all rounds says of R^2 at that beta; NaN when nothing. */
 double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
                               const struct tremolo_debiased *evidence);
-
-/* The convergence bound as printed, L |b0-b*|^2/(2T) + v/(2 L K), and corrected:
- * eta = 1/(2 L), L |b0-b*|^2/T + v/(2 L); v from the bound above already holds 1/K. */
-double tremolo_convergence_printed(double smoothness, double distance2, double rounds,
-                                   double variance, double devices);
-double tremolo_convergence_corrected(double smoothness, double distance2, double rounds,
-                                     double variance);
 
 /* ---------------------------------------------------------------- planning */
 

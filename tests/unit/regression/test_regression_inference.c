@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "evidence.h"
 #include "fast_reports.h"
 
 static void assert_near(double value, double expected, double relative)
@@ -133,7 +134,7 @@ static void test_devices_needed_are_the_plans(void **state)
         struct tremolo_coefficient rows[D + 1];
         struct tremolo_plan_input input = {.dimension = D,
                                            .devices = 77,
-                                           .noise_sd = sqrt(tremolo_debias_noise(evidence)),
+                                           .noise_sd = sqrt(evidence->noise),
                                            .feature_variance = 1.0,
                                            .r2 = TREMOLO_PLAN_R2,
                                            .response_variance = 1.0};
@@ -203,24 +204,45 @@ static void test_hidden_coefficients_are_named_once(void **state)
 
 /* ---------------------------------------------------------------- formulas */
 
+static struct tremolo_convergence theorems(const struct tremolo_mechanism *mechanism,
+                                           double beta_norm2, double residual_ms, double beta_cross,
+                                           double trace)
+{
+    const struct tremolo_convergence_input input = {.mechanism = *mechanism,
+                                                    .rounds = 10.0,
+                                                    .smoothness = 2.0,
+                                                    .trace = trace,
+                                                    .beta_norm2 = beta_norm2,
+                                                    .residual_ms = residual_ms,
+                                                    .beta_cross = beta_cross,
+                                                    .B = 1.0,
+                                                    .R = 2.0,
+                                                    .M = 1.0};
+    return tremolo_convergence_of(&input);
+}
+
 static void test_gradient_variance_at_the_verified_point(void **state)
 {
     (void)state;
     /* One device, no modulation, beta = 0: the variance is y^2 d sigma^2. */
     struct tremolo_mechanism simple = {5, 1.0, 0.0, 0.0, 2.0, false};
-    assert_near(tremolo_gradient_variance(&simple, 0.0, 9.0, 0.0, 3.0), 9.0 * 5.0 * 4.0, 1e-15);
+    assert_near(theorems(&simple, 0.0, 9.0, 0.0, 3.0).variance, 9.0 * 5.0 * 4.0, 1e-15);
     /* By hand: K=10, d=2, alpha=1/2, lambda=2, sigma=1, |b|^2=1, r^2=3, b'Sr=-0.5, tr=4:
      * (3(2+2) - 1 + 4)/(10/4) + (2 + 3)/(10/16) */
     struct tremolo_mechanism full = {2, 10.0, 0.5, 2.0, 1.0, false};
-    assert_near(tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0), 6.0 + 8.0, 1e-14);
-    assert_true(tremolo_gradient_variance_bound(&full, 1.0, 2.0, 1.0) >=
-                tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0));
+    struct tremolo_convergence made = theorems(&full, 1.0, 3.0, -0.5, 4.0);
+    assert_near(made.variance, 6.0 + 8.0, 1e-14);
+    assert_true(made.variance_bound >= made.variance);
     /* A private response: n^2 = 4 more in mean r^2, 1 more in |b|^2 on the trace:
      * (7(2+2) - 1 + 2*4)/(10/4) + (2 + 3)/(10/16) */
     full.response_private = true;
-    assert_near(tremolo_gradient_variance(&full, 1.0, 3.0, -0.5, 4.0), 14.0 + 8.0, 1e-14);
-    assert_near(tremolo_convergence_printed(2.0, 8.0, 10.0, 0.4, 100.0), 0.8 + 0.001, 1e-14);
-    assert_near(tremolo_convergence_corrected(2.0, 8.0, 10.0, 0.4), 1.6 + 0.1, 1e-14);
+    assert_near(theorems(&full, 1.0, 3.0, -0.5, 4.0).variance, 14.0 + 8.0, 1e-14);
+    /* L = 2, |b0-b*|^2 = 8, T = 10; (1*2 + 1)^2 = 9 bounds r^2, 6 b'Sr and 4 the trace. */
+    struct tremolo_mechanism bound = {2, 10.0, 0.0, 0.0, 1.0, false};
+    made = theorems(&bound, 8.0, 3.0, -0.5, 4.0);
+    assert_near(made.variance_bound, (9.0 * 2.0 + 2.0 * 6.0 + 4.0 + 3.0) / 10.0, 1e-14);
+    assert_near(made.printed, 0.8 + 3.7 / 40.0, 1e-14);
+    assert_near(made.corrected, 1.6 + 3.7 / 4.0, 1e-14);
 }
 
 /* d = 3, variance 2, correlation 1/4: eigenvalues 3 and 1.5 twice. */

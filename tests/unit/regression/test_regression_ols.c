@@ -218,7 +218,7 @@ static void test_dependent_columns_are_refused(void **state)
     assert_int_equal(rank, 2);
     assert_true(beta[0] == 7.0 && beta[1] == 7.0 && constant == 7.0);
     assert_int_equal(tremolo_ols(beta, &constant, NULL, NULL, NULL, X, y, 2, 2, true),
-                     TREMOLO_BAD_ARGUMENT);
+                     TREMOLO_TOO_FEW);
 }
 
 int main(void)
