@@ -16,6 +16,7 @@ static const struct {
 } documents[] = {
     {"guarantee.schema.json", guarantee_schema},
     {"estimate.schema.json", simulation_estimate_schema},
+    {"study.schema.json", study_schema},
 };
 
 int main(int argc, char **argv)
@@ -26,7 +27,8 @@ int main(int argc, char **argv)
         json_t *schema = documents[i].schema();
         (void)snprintf(path, sizeof path, "%s/%s", argv[1], documents[i].name);
         FILE *out = fopen(path, "we");
-        failed = out == NULL || json_dumpf(schema, out, JSON_INDENT(1)) != 0 ||
+        failed = out == NULL ||
+                 json_dumpf(schema, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) != 0 ||
                  fputc('\n', out) == EOF || fclose(out) != 0;
         json_decref(schema);
     }

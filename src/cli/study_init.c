@@ -159,7 +159,7 @@ static int start_for(char **json, const struct study_options *options,
     if (code != CLI_DONE) {
         return code;
     }
-    enum tremolo_status status = tremolo_study_starter_for(json, names, count, response, kept);
+    enum tremolo_status status = tremolo_study_starter(json, names, count, response, kept);
     code = status == TREMOLO_BAD_STUDY
                ? explain_column(options, (const char *const *)header->name, header->count)
                : explain_starter(options, status);
@@ -212,7 +212,7 @@ int study_init(const struct study_options *options)
     }
     if (options->csv != NULL) {
         code = init_from_csv(options, &json);
-    } else if (tremolo_study_starter(&json) != TREMOLO_OK) {
+    } else if (tremolo_study_starter(&json, NULL, 0, NULL, NULL) != TREMOLO_OK) {
         code = cli_fail(CLI_FAILED, "study", "out of memory");
     }
     if (code == CLI_DONE && json != NULL) {

@@ -33,30 +33,38 @@ static const char *const predictor_names[] = {"auto", "one-shot", "unbiased", "p
 static const char first_line[] = "tremolo reports 2\n";
 
 /* A study's integers in the order of the line, and what a ballot has besides them. */
-static const struct study_integer all_integers[] = {
-    STUDY_INTEGER(dimension),
-    STUDY_INTEGER(unit),
-    STUDY_INTEGER(clip),
-    STUDY_INTEGER(distance),
-    STUDY_INTEGER(amplitude),
-    STUDY_INTEGER(frequency),
-    STUDY_INTEGER(keep),
-    STUDY_INTEGER(vectors),
-    STUDY_INTEGER(noise_log2),
-    STUDY_INTEGER(wire_shift),
-    STUDY_INTEGER(wire_bits),
-    {"response_private", offsetof(struct tremolo_study, response), 1},
-    {"rounds", offsetof(struct tremolo_study, rounds), ROUNDS_MAX},
-    {NULL, 0, 0}};
-static const struct study_integer ballot_integers[] = {STUDY_INTEGER(rank_first),
-                                                       STUDY_INTEGER(rank_top),
-                                                       STUDY_INTEGER(constant),
-                                                       STUDY_INTEGER(response_weight),
-                                                       {NULL, 0, 0}};
+static const struct document_row all_integers[] = {STUDY_INTEGER(dimension, .low = 0),
+                                                   STUDY_INTEGER(unit, .low = 0),
+                                                   STUDY_INTEGER(clip, .low = 0),
+                                                   STUDY_INTEGER(distance, .low = 0),
+                                                   STUDY_INTEGER(amplitude, .low = 0),
+                                                   STUDY_INTEGER(frequency, .low = 0),
+                                                   STUDY_INTEGER(keep, .low = 0),
+                                                   STUDY_INTEGER(vectors, .low = 0),
+                                                   STUDY_INTEGER(noise_log2, .low = 0),
+                                                   STUDY_INTEGER(wire_shift, .low = 0),
+                                                   STUDY_INTEGER(wire_bits, .low = 0),
+                                                   {.key = "response_private",
+                                                    .type = DOCUMENT_WHOLE,
+                                                    DOCUMENT_AT(struct tremolo_study, response),
+                                                    .high = 1},
+                                                   {.key = "rounds",
+                                                    .type = DOCUMENT_WHOLE,
+                                                    DOCUMENT_AT(struct tremolo_study, rounds),
+                                                    .high = ROUNDS_MAX},
+                                                   {NULL}};
+static const struct document_row ballot_integers[] = {STUDY_INTEGER(rank_first, .low = 0),
+                                                      STUDY_INTEGER(rank_top, .low = 0),
+                                                      STUDY_INTEGER(constant, .low = 0),
+                                                      STUDY_INTEGER(response_weight, .low = 0),
+                                                      {NULL}};
 
 /* How many samples a device may give in each round, of which the file has the first; absent: one. */
-static const struct study_integer more_samples[] = {
-    {"samples", offsetof(struct tremolo_study, samples), TREMOLO_STUDY_MAX_SAMPLES}, {NULL, 0, 0}};
+static const struct document_row more_samples[] = {{.key = "samples",
+                                                    .type = DOCUMENT_WHOLE,
+                                                    DOCUMENT_AT(struct tremolo_study, samples),
+                                                    .high = TREMOLO_STUDY_MAX_SAMPLES},
+                                                   {NULL}};
 
 /* The numbers of the second line, and what they must be. */
 static const struct real {
@@ -91,24 +99,31 @@ static json_t *names_json(const struct tremolo_report_header *header)
     return array;
 }
 
+/* NULL, and freed, without memory. */
+static void add_integers(json_t **object, const struct tremolo_study *study,
+                         const struct document_row *rows)
+{
+    if (json_object_update_new(*object, document_json(rows, study)) != 0) {
+        json_decref(*object);
+        *object = NULL;
+    }
+}
+
 static json_t *study_json(const struct tremolo_study *study)
 {
     char id[2 * TREMOLO_STUDY_ID_BYTES + 1];
     for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
-    json_t *made = study_integers_json(json_pack("{s:s}", "id", id), study, all_integers);
+    json_t *made = json_pack("{s:s}", "id", id);
+    add_integers(&made, study, all_integers);
     if (study->samples > 1) {
-        made = study_integers_json(made, study, more_samples);
+        add_integers(&made, study, more_samples);
     }
     if (study->release == TREMOLO_RELEASE_BALLOT) {
-        json_t *ballot = json_pack("{s:s}", "release", "ballot");
         /* Without it a file of ballots would be read as noisy samples. */
-        if (json_object_update_new(made, study_integers_json(ballot, study, ballot_integers)) !=
-            0) {
-            json_decref(made);
-            return NULL;
-        }
+        json_latch_set(&made, "release", json_string("ballot"));
+        add_integers(&made, study, ballot_integers);
     }
     return made;
 }
@@ -163,39 +178,25 @@ static bool take_id(struct tremolo_study *study, const char *text)
     return text[(size_t)2 * TREMOLO_STUDY_ID_BYTES] == '\0';
 }
 
-/* Each in the range of its field; tremolo_study_check() judges their sense afterwards. */
-static bool take_integers(struct tremolo_study *study, const json_t *object,
-                          const struct study_integer *list)
-{
-    for (; list->name != NULL; list++) {
-        const json_t *entry = json_object_get(object, list->name);
-        json_int_t value = json_integer_value(entry);
-        if (!json_is_integer(entry) || value < 0 || value > list->max) {
-            return false;
-        }
-        study_integer_set(study, list, (uint64_t)value);
-    }
-    return true;
-}
-
-/* A file that names no release has noisy samples, and one that counts none has one of a device. */
+/* Each integer is in the range of its field; tremolo_study_check() judges their sense afterwards. A
+ * file that names no release has noisy samples, and one that counts none has one of a device. */
 static bool take_study(struct tremolo_study *study, const json_t *object)
 {
     const char *id = json_string_value(json_object_get(object, "id"));
     const json_t *release = json_object_get(object, "release");
-    if (!take_integers(study, object, all_integers)) {
+    if (!document_take(all_integers, object, study)) {
         return false;
     }
     if (release != NULL) {
         study->release = TREMOLO_RELEASE_BALLOT;
         if (!json_is_string(release) || strcmp(json_string_value(release), "ballot") != 0 ||
-            !take_integers(study, object, ballot_integers) || study->rounds != 1) {
+            !document_take(ballot_integers, object, study) || study->rounds != 1) {
             return false;
         }
     }
     const json_t *samples = json_object_get(object, "samples");
     study->samples = 1;
-    if (samples != NULL && !take_integers(study, object, more_samples)) {
+    if (samples != NULL && !document_take(more_samples, object, study)) {
         return false;
     }
     return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);

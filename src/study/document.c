@@ -22,7 +22,7 @@ static const void *at_place(const struct document_row *row, const void *of)
     return (const char *)of + row->place;
 }
 
-uint64_t document_whole(const struct document_row *row, const void *of)
+static uint64_t whole_of(const struct document_row *row, const void *of)
 {
     const void *at = at_place(row, of);
     switch (row->bytes) {
@@ -70,6 +70,12 @@ static json_t *date_json(int64_t seconds)
     return json_string(text);
 }
 
+static json_t *limit_json(double value)
+{
+    return value == floor(value) && fabs(value) < 0x1p53 ? json_integer((json_int_t)value)
+                                                         : json_real(value);
+}
+
 static json_t *object_json(const struct document_row *rows, const void *of, bool explained);
 
 static json_t *list_json(const struct document_row *row, const void *of, bool explained)
@@ -96,13 +102,14 @@ static json_t *value_json(const struct document_row *row, const void *of, bool e
     switch (row->type) {
     case DOCUMENT_TEXT:
         return text_of(row, of) != NULL ? json_string(text_of(row, of)) : json_null();
-    case DOCUMENT_REAL: return json_latch_number(real_of(row, of));
-    case DOCUMENT_WHOLE: return json_integer((json_int_t)document_whole(row, of));
+    case DOCUMENT_REAL: /* a starter has 5 rather than 5.0 */
+        return explained ? limit_json(real_of(row, of)) : json_latch_number(real_of(row, of));
+    case DOCUMENT_WHOLE: return json_integer((json_int_t)whole_of(row, of));
     case DOCUMENT_COUNT:
         count = row->bytes == sizeof count ? *(const int64_t *)at : count;
         return count >= 0 ? json_integer(count) : json_null();
     case DOCUMENT_BOOLEAN: return json_boolean(*(const bool *)at);
-    case DOCUMENT_CHOICE: return json_string(row->choices[document_whole(row, of)]);
+    case DOCUMENT_CHOICE: return json_string(row->choices[whole_of(row, of)]);
     case DOCUMENT_DATE: return date_json(date_of(row, of));
     case DOCUMENT_CONST: return json_integer((json_int_t)row->low);
     case DOCUMENT_OBJECT:
@@ -120,51 +127,65 @@ json_t *document_value(const struct document_row *row, const void *of)
 
 static bool holds_fallback(const struct document_row *row, const void *of)
 {
+    size_t count = 0;
     switch (row->type) {
     case DOCUMENT_TEXT: return text_of(row, of) == NULL;
+    case DOCUMENT_LIST: return elements_of(row, of, &count) == NULL;
+    case DOCUMENT_ANY:
     case DOCUMENT_REAL: return real_of(row, of) == row->fallback || isnan(real_of(row, of));
     case DOCUMENT_DATE: return has_no_end(date_of(row, of));
-    default: return (double)document_whole(row, of) == row->fallback;
+    default: return (double)whole_of(row, of) == row->fallback;
     }
 }
 
-static bool is_written(const struct document_row *row, const void *of)
+/* A starter leaves out what a person need not decide. */
+static bool is_written(const struct document_row *row, const void *of, bool explained)
 {
+    bool sparse = (row->is & DOCUMENT_SPARSE) != 0 ||
+                  (explained && (row->is & DOCUMENT_OPTIONAL) != 0 && row->fallback != 0);
     return (row->is & (DOCUMENT_ELSEWHERE | DOCUMENT_SECRET)) == 0 &&
-           (row->when == NULL || row->when(of)) &&
-           ((row->is & DOCUMENT_SPARSE) == 0 || !holds_fallback(row, of));
+           (row->when == NULL || row->when(of)) && (!sparse || !holds_fallback(row, of));
 }
 
-/* "low: the lower end. high: the upper end." of the members with words; NULL when there are none. */
-static json_t *comment_json(const struct document_row *rows, const void *of)
+bool document_close(FILE *out, char **text)
+{
+    bool whole = fflush(out) == 0 && ferror(out) == 0;
+    whole = fclose(out) == 0 && whole && *text != NULL; /* closing allocates, too */
+    if (!whole) {
+        free(*text);
+        *text = NULL;
+    }
+    return whole;
+}
+
+/* "low: the lower end. high: the upper end." of the members with words; none when there are none. */
+static void put_comment(json_t **object, const struct document_row *rows, const void *of)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     for (const struct document_row *row = rows; out != NULL && row->key != NULL; row++) {
-        if (row->words != NULL && row->type != DOCUMENT_OBJECT && is_written(row, of)) {
+        if (row->words != NULL && row->bytes > 0 && is_written(row, of, true)) {
             (void)fprintf(out, "%s%s: %s.", ftell(out) > 0 ? " " : "", row->key, row->words);
         }
     }
-    bool whole = out != NULL && fclose(out) == 0;
-    json_t *comment = whole ? json_string(text) : NULL;
+    bool whole = out != NULL && document_close(out, &text);
+    if (!whole || *text != '\0') {
+        json_latch_set(object, "comment", whole ? json_string(text) : NULL);
+    }
     free(text);
-    return comment;
 }
 
 static json_t *object_json(const struct document_row *rows, const void *of, bool explained)
 {
     json_t *object = json_object();
     if (explained) {
-        json_latch_set(&object, "comment", comment_json(rows, of));
+        put_comment(&object, rows, of);
     }
     for (const struct document_row *row = rows; row->key != NULL; row++) {
-        if (is_written(row, of)) {
+        if (is_written(row, of, explained)) {
             json_latch_set(&object, row->key, value_json(row, of, explained));
         }
-    }
-    if (explained && *json_string_value(json_object_get(object, "comment")) == '\0') {
-        (void)json_object_del(object, "comment");
     }
     return object;
 }
@@ -187,11 +208,6 @@ void document_append(json_t **list, const struct document_row *rows, const void 
 /* ---------------------------------------------------------------- schemas */
 
 static json_t *member_schema(const struct document_row *row);
-
-static json_t *limit_json(double value)
-{
-    return value == floor(value) ? json_integer((json_int_t)value) : json_real(value);
-}
 
 static void say_type(json_t **schema, const struct document_row *row)
 {
@@ -292,13 +308,21 @@ static json_t *member_schema(const struct document_row *row)
         json_latch_set(&schema, "items",
                        row->element != NULL ? member_schema(row->element)
                                             : document_schema(row->rows, NULL));
-    } else if (row->rows != NULL) {
+    } else if (row->type == DOCUMENT_OBJECT) {
         say_members(&schema, row->rows);
+    }
+    if (row->type == DOCUMENT_ANY && row->rows != NULL) { /* an object, or what the rules say */
+        json_t *other = json_object();
+        say_rules(&other, row->rules);
+        json_latch_set(&schema, "oneOf",
+                       json_pack("[oo]", other, document_schema(row->rows, NULL)));
     }
     if (row->words != NULL) {
         json_latch_set(&schema, "description", json_string(row->words));
     }
-    say_rules(&schema, row->rules);
+    if (row->type != DOCUMENT_ANY || row->rows == NULL) {
+        say_rules(&schema, row->rules);
+    }
     return schema;
 }
 
@@ -455,6 +479,13 @@ static bool read_date(struct document_reader *reader, const struct document_row 
                             "\"2026-11-15T08:00:00Z\"");
 }
 
+/* The struct of an object's rows. */
+static void *struct_of(const struct document_row *row, void *into)
+{
+    void *at = (char *)into + row->place;
+    return (row->is & DOCUMENT_POINTER) != 0 ? *(void **)at : at;
+}
+
 static bool read_object(struct document_reader *reader, const struct document_row *row,
                         const json_t *found, void *at)
 {
@@ -493,22 +524,23 @@ static void set_fallback(const struct document_row *row, void *into)
     bool date = row->type == DOCUMENT_DATE;
     if (row->type == DOCUMENT_TEXT && (row->is & (DOCUMENT_NULLABLE | DOCUMENT_ELSEWHERE)) == 0) {
         *(const char **)at = "";
-    } else if (row->type == DOCUMENT_OBJECT && row->read == NULL) {
-        set_fallbacks(row->rows, at);
+    } else if (row->type == DOCUMENT_OBJECT) {
+        set_fallbacks(row->rows, struct_of(row, into));
     } else if (date) {
         *(int64_t *)at = row->fallback < 0 ? INT64_MIN : INT64_MAX;
     } else if (row->type == DOCUMENT_REAL && row->fallback != 0) {
         *(double *)at = row->fallback;
-    } else if (row->type == DOCUMENT_WHOLE && row->fallback != 0) {
+    } else if ((row->type == DOCUMENT_WHOLE || row->type == DOCUMENT_CHOICE) &&
+               row->fallback != 0) {
         put_whole(row, at, (uint64_t)row->fallback);
     }
 }
 
-/* A member that does not belong keeps its zero. */
+/* A member that does not belong keeps its zero, and one with a reader of its own what that gives. */
 static void set_fallbacks(const struct document_row *rows, void *into)
 {
     for (const struct document_row *row = rows; row->key != NULL; row++) {
-        if (row->when == NULL || row->when(into)) {
+        if (row->read == NULL && (row->when == NULL || row->when(into))) {
             set_fallback(row, into);
         }
     }
@@ -523,7 +555,9 @@ bool document_read_member(struct document_reader *reader, const struct document_
         return (row->is & DOCUMENT_OPTIONAL) != 0 ||
                document_problem(reader, row->key, "is required");
     }
-    return read_found(reader, row, found, (char *)into + row->place);
+    return read_found(reader, row, found,
+                      row->type == DOCUMENT_OBJECT ? struct_of(row, into)
+                                                   : (char *)into + row->place);
 }
 
 static void check_keys(struct document_reader *reader, const struct document_row *rows)
@@ -546,10 +580,10 @@ static void check_keys(struct document_reader *reader, const struct document_row
     }
 }
 
-void document_read(struct document_reader *reader, const struct document_row *rows, void *into)
+static void read_members(struct document_reader *reader, const struct document_row *rows,
+                         void *into)
 {
     bool decided = true;
-    check_keys(reader, rows);
     for (const struct document_row *row = rows; row->key != NULL; row++) {
         bool there = json_object_get(reader->at.value, row->key) != NULL;
         if ((row->is & DOCUMENT_ELSEWHERE) != 0 || (row->when != NULL && !decided)) {
@@ -565,6 +599,22 @@ void document_read(struct document_reader *reader, const struct document_row *ro
                                       : document_read_member(reader, row, into);
         decided = decided && (good || (row->is & DOCUMENT_DECIDES) == 0);
     }
+}
+
+void document_read(struct document_reader *reader, const struct document_row *rows, void *into)
+{
+    check_keys(reader, rows);
+    read_members(reader, rows, into);
+}
+
+bool document_take(const struct document_row *rows, const json_t *object, void *into)
+{
+    struct tremolo_study_problems problems;
+    struct document_reader reader = {.problems = &problems, .at = {.value = object}};
+    problems.count = 0;
+    problems.stored = 0;
+    read_members(&reader, rows, into);
+    return problems.count == 0;
 }
 
 /* ---------------------------------------------------------------- encoding */
@@ -652,7 +702,7 @@ static void encode_value(FILE *out, const struct document_row *row, const void *
             }
         }
         break;
-    default: document_encode_whole(out, document_whole(row, of)); break;
+    default: document_encode_whole(out, whole_of(row, of)); break;
     }
 }
 

@@ -35,37 +35,63 @@ static void add_plain_coordinate(struct tremolo_study_file *file, size_t index,
 }
 
 /* Whether the formula's reader did it; else its sentence is a problem, or memory was. */
-static bool is_done(struct study_reader *reader, const char *key, enum tremolo_status status,
+static bool is_done(struct document_reader *reader, const char *key, enum tremolo_status status,
                     const char *error)
 {
     reader->no_memory = reader->no_memory || status == TREMOLO_NO_MEMORY;
-    return status == TREMOLO_OK || study_problem(reader, key, "%.160s", error);
+    return status == TREMOLO_OK || document_problem(reader, key, "%.160s", error);
 }
 
 enum { CHARACTER_BYTES_MAX = 4 };
 
 /* ---------------------------------------------------------------- terms */
 
-/* A term's text and its bounds; NAN for bounds that are not written. */
-struct written {
-    const char *text;
-    double low, high;
-};
+const struct document_row study_term_rows[] = {
+    {.key = "comment",
+     .is = DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE,
+     .rules = "{\"description\": \"for people; ignored\"}"},
+    {.key = "term",
+     .type = DOCUMENT_TEXT,
+     DOCUMENT_AT(struct study_term, text),
+     .low = 1,
+     .high = STUDY_MAX_TERM_BYTES,
+     .id = STUDY_ID,
+     .words = "as in age:sleep, age^2, log(income), I((age-50)*(sleep-7))"},
+    {.key = "low",
+     .type = DOCUMENT_REAL,
+     .is = DOCUMENT_OPTIONAL,
+     DOCUMENT_AT(struct study_term, low),
+     .low = -1e100,
+     .high = 1e100,
+     .fallback = NAN,
+     .id = STUDY_ID,
+     .words = "the lower end of a typical range of what is computed"},
+    {.key = "high",
+     .type = DOCUMENT_REAL,
+     .is = DOCUMENT_OPTIONAL,
+     DOCUMENT_AT(struct study_term, high),
+     .low = -1e100,
+     .high = 1e100,
+     .fallback = NAN,
+     .id = STUDY_ID,
+     .words = "its upper end"},
+    {NULL}};
 
-static bool read_term(struct study_reader *reader, struct written *term)
+static bool read_term(struct document_reader *reader, struct study_term *term)
 {
-    static const char *const keys[] = {"term", "low", "high", NULL};
-    *term = (struct written){.text = json_string_value(reader->at.value), .low = NAN, .high = NAN};
+    size_t before = reader->problems->count;
+    *term =
+        (struct study_term){.text = json_string_value(reader->at.value), .low = NAN, .high = NAN};
     if (json_is_object(reader->at.value)) {
-        study_only_keys(reader, keys);
-        return study_text(reader, &term->text, "term", STUDY_REQUIRED, 1, STUDY_MAX_TERM_BYTES);
+        document_read(reader, study_term_rows, term);
+        return reader->problems->count == before;
     }
     return (term->text != NULL && strlen(term->text) <= STUDY_MAX_TERM_BYTES) ||
-           study_problem(reader, "", "must be a term, or {\"term\", \"low\", \"high\"}");
+           document_problem(reader, "", "must be a term, or {\"term\", \"low\", \"high\"}");
 }
 
 /* One string is one term, and a sum of others: what stands here has bounds of its own. */
-static bool is_one_term(struct study_reader *reader, const char *text)
+static bool is_one_term(struct document_reader *reader, const char *text)
 {
     char error[TREMOLO_TERMS_ERROR_BYTES];
     struct tremolo_formula *formula = NULL;
@@ -74,51 +100,60 @@ static bool is_one_term(struct study_reader *reader, const char *text)
     }
     bool one = formula->summands == 1 && formula->count == 1 && formula->response == NULL;
     if (!one) {
-        study_problem(reader, "", "must be one term, as in \"age\", \"age:sleep\" or \"log(age)\"");
+        document_problem(reader, "",
+                         "must be one term, as in \"age\", \"age:sleep\" or \"log(age)\"");
     }
     tremolo_formula_free(formula);
     return one;
 }
 
-/* The bounds of a term's coordinates. */
-static void bound_term(struct study_reader *reader, struct written *term,
+bool study_check_bounds(struct document_reader *reader, double low, double high)
+{
+    double width = high - low;
+    if (isnan(width)) {
+        return false;
+    }
+    if (!(width > 0)) {
+        return document_problem(reader, "high", "must be above low");
+    }
+    return width >= fmax(fabs(low), fabs(high)) * 1e-9 ||
+           document_problem(reader, "high", "is too close to low to tell values apart");
+}
+
+/* What is computed has bounds of its own, and nothing else has. */
+static void check_term(struct document_reader *reader, const struct study_term *term,
                        const struct tremolo_derived *derived, const struct tremolo_inputs *inputs)
 {
-    const struct tremolo_input *input = &inputs->input[derived->factor[0].column];
     bool plain = tremolo_derived_is_plain(derived);
     bool answers = tremolo_inputs_are_answers(inputs, derived);
     for (size_t k = 0; k < derived->factors; k++) {
         const struct tremolo_input *factor = &inputs->input[derived->factor[k].column];
         if (derived->factor[k].kind == TREMOLO_FACTOR_LOG && !(factor->low > 0)) {
-            study_problem(reader, "",
-                          "takes the logarithm of %s, whose low must then be above 0: smaller "
-                          "values count as low",
-                          factor->name);
+            document_problem(reader, "",
+                             "takes the logarithm of %s, whose low must then be above 0: smaller "
+                             "values count as low",
+                             factor->name);
         }
     }
-    if (!plain && !answers) {
-        if (json_is_object(reader->at.value)) {
-            (void)study_read_bounds(reader, &term->low, &term->high);
-        } else {
-            study_problem(reader, "",
-                          "is computed and needs bounds of its own: {\"term\": \"%.64s\", "
-                          "\"low\": ..., \"high\": ...}",
-                          term->text);
+    if (plain || answers) {
+        if (!isnan(term->low) || !isnan(term->high)) {
+            document_problem(reader, "", "has the bounds of its features, and none of its own");
         }
-        return;
+    } else if (!json_is_object(reader->at.value)) {
+        document_problem(reader, "",
+                         "is computed and needs bounds of its own: {\"term\": \"%.64s\", "
+                         "\"low\": ..., \"high\": ...}",
+                         term->text);
+    } else if (isnan(term->low) || isnan(term->high)) {
+        document_problem(reader, isnan(term->low) ? "low" : "high", "is required");
+    } else {
+        (void)study_check_bounds(reader, term->low, term->high);
     }
-    if (json_object_get(reader->at.value, "low") != NULL ||
-        json_object_get(reader->at.value, "high") != NULL) {
-        study_problem(reader, "", "has the bounds of its features, and none of its own");
-    }
-    bool number = plain && input->kind == TREMOLO_STUDY_NUMERIC;
-    term->low = number ? input->low : 0;
-    term->high = number ? input->high : 1;
 }
 
 /* ---------------------------------------------------------------- inputs */
 
-static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *file,
+static bool make_inputs(struct document_reader *reader, struct tremolo_study_file *file,
                         const char *terms)
 {
     char error[TREMOLO_TERMS_ERROR_BYTES];
@@ -144,8 +179,8 @@ static bool make_inputs(struct study_reader *reader, struct tremolo_study_file *
     return is_done(reader, key, status, error);
 }
 
-static void add_coordinate(struct study_reader *reader, struct tremolo_study_file *file, size_t i,
-                           const struct written *term)
+static void add_coordinate(struct document_reader *reader, struct tremolo_study_file *file,
+                           size_t i, const struct study_term *term)
 {
     const struct tremolo_derived *derived = &file->inputs->feature[i];
     const struct tremolo_study_feature *feature = &file->features[derived->factor[0].column].shown;
@@ -155,15 +190,22 @@ static void add_coordinate(struct study_reader *reader, struct tremolo_study_fil
     tremolo_derived_name(name, sizeof name, derived, file->inputs->column);
     tremolo_derived_name(file->names[i], sizeof file->names[i], derived, file->inputs->column);
     if (strlen(name) + 1 >= sizeof file->names[i]) { /* it is cut before a whole character */
-        study_problem(reader, "terms", "make a name of more than %zu bytes: %.60s...",
-                      sizeof file->names[i] - 2, file->names[i]);
+        document_problem(reader, "terms", "make a name of more than %zu bytes: %.60s...",
+                         sizeof file->names[i] - 2, file->names[i]);
     }
+    bool number = plain && feature->kind == TREMOLO_STUDY_NUMERIC;
+    bool own = !isnan(term->low);
     set_coordinate(file, i, plain ? feature : NULL, level > 0 ? feature->levels[level] : NULL,
-                   term->low, term->high);
+                   own      ? term->low
+                   : number ? feature->low
+                            : 0,
+                   own      ? term->high
+                   : number ? feature->high
+                            : 1);
 }
 
 /* What nobody uses must not be asked for. */
-static void check_use(struct study_reader *reader, const struct tremolo_study_file *file)
+static void check_use(struct document_reader *reader, const struct tremolo_study_file *file)
 {
     bool used[TREMOLO_MAX_DIMENSION] = {false};
     for (size_t i = 0; i < file->inputs->features; i++) {
@@ -173,27 +215,26 @@ static void check_use(struct study_reader *reader, const struct tremolo_study_fi
     }
     for (size_t i = 0; i < file->feature_count; i++) {
         if (!used[i]) {
-            study_problem(reader, "terms", "do not use %s: leave the feature out",
-                          file->features[i].shown.name);
+            document_problem(reader, "terms", "do not use %s: leave the feature out",
+                             file->features[i].shown.name);
         }
     }
 }
 
-static bool expand_written(struct study_reader *reader, struct tremolo_study_file *file,
-                           struct written *terms, size_t count)
+static bool expand_written(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const struct tremolo_inputs *inputs = file->inputs;
     size_t made = inputs->features;
-    if (inputs->feature[made - 1].term + 1 != count) {
-        return study_problem(reader, "terms", "name a term twice");
+    if (inputs->feature[made - 1].term + 1 != file->term_count) {
+        return document_problem(reader, "terms", "name a term twice");
     }
     for (size_t i = 0; i < made; i++) {
-        struct written *term = &terms[inputs->feature[i].term];
+        const struct study_term *term = &file->term[inputs->feature[i].term];
         if (i == 0 || inputs->feature[i].term != inputs->feature[i - 1].term) {
-            struct study_place before =
-                study_enter_element(reader, "terms", inputs->feature[i].term);
-            bound_term(reader, term, &inputs->feature[i], inputs);
-            study_leave(reader, before);
+            struct document_place before =
+                document_enter_element(reader, "terms", inputs->feature[i].term);
+            check_term(reader, term, &inputs->feature[i], inputs);
+            document_leave(reader, before);
         }
         add_coordinate(reader, file, i, term);
     }
@@ -202,19 +243,19 @@ static bool expand_written(struct study_reader *reader, struct tremolo_study_fil
 }
 
 /* The sum of all terms, which the caller frees; NULL with a problem noted. */
-static char *sum_of(struct study_reader *reader, struct written *terms, size_t count)
+static char *sum_of(struct document_reader *reader, struct study_term *terms, size_t count)
 {
     char *text = NULL;
     size_t bytes = 0;
     bool good = true;
     FILE *sum = open_memstream(&text, &bytes);
     for (size_t i = 0; sum != NULL && i < count; i++) {
-        struct study_place before = study_enter_element(reader, "terms", i);
+        struct document_place before = document_enter_element(reader, "terms", i);
         good = read_term(reader, &terms[i]) && is_one_term(reader, terms[i].text) && good;
         (void)fprintf(sum, "%s%s", i > 0 ? " + " : "", good ? terms[i].text : "");
-        study_leave(reader, before);
+        document_leave(reader, before);
     }
-    if (sum == NULL || fclose(sum) != 0) {
+    if (sum == NULL || !document_close(sum, &text)) {
         good = is_done(reader, "terms", TREMOLO_NO_MEMORY, "out of memory");
     }
     if (!good) {
@@ -224,7 +265,7 @@ static char *sum_of(struct study_reader *reader, struct written *terms, size_t c
     return text;
 }
 
-static bool expand_terms(struct study_reader *reader, struct tremolo_study_file *file)
+static bool expand_terms(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const json_t *list = json_object_get(file->root, "terms");
     size_t count = json_array_size(list);
@@ -232,15 +273,15 @@ static bool expand_terms(struct study_reader *reader, struct tremolo_study_file 
         return make_inputs(reader, file, NULL);
     }
     if (!json_is_array(list) || count < 1 || count > TREMOLO_TERMS_MAX) {
-        return study_problem(reader, "terms", "must be a list of 1 to %d terms", TREMOLO_TERMS_MAX);
+        return document_problem(reader, "terms", "must be a list of 1 to %d terms",
+                                TREMOLO_TERMS_MAX);
     }
-    struct written *terms = calloc(count, sizeof *terms);
-    reader->no_memory = reader->no_memory || terms == NULL;
-    char *sum = terms != NULL ? sum_of(reader, terms, count) : NULL;
-    bool good =
-        sum != NULL && make_inputs(reader, file, sum) && expand_written(reader, file, terms, count);
+    file->term = calloc(count, sizeof *file->term);
+    file->term_count = count;
+    reader->no_memory = reader->no_memory || file->term == NULL;
+    char *sum = file->term != NULL ? sum_of(reader, file->term, count) : NULL;
+    bool good = sum != NULL && make_inputs(reader, file, sum) && expand_written(reader, file);
     free(sum);
-    free(terms);
     if (good) {
         file->dimension = file->inputs->features;
     }
@@ -280,16 +321,38 @@ static void centre(struct tremolo_study_file *file)
     }
 }
 
+static int compare_reals(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* All of it where nine of ten values are a single one, as for a rare yes. */
+bool tremolo_study_typical_range(double *low, double *high, double *values, size_t count)
+{
+    if (count == 0) {
+        return false;
+    }
+    qsort(values, count, sizeof *values, compare_reals);
+    size_t beyond = count / 20;
+    if (!(values[count - 1 - beyond] > values[beyond])) {
+        beyond = 0;
+    }
+    *low = values[beyond];
+    *high = values[count - 1 - beyond];
+    return *high > *low && isfinite(*high - *low);
+}
+
 /* ---------------------------------------------------------------- all */
 
-static bool expand_features(struct study_reader *reader, struct tremolo_study_file *file)
+static bool expand_features(struct document_reader *reader, struct tremolo_study_file *file)
 {
     size_t d = 0;
     for (size_t i = 0; i < file->feature_count; i++) {
         struct tremolo_study_feature *feature = &file->features[i].shown;
         if (d + feature->width > TREMOLO_MAX_DIMENSION) {
-            study_problem(reader, "features", "make more than %d coordinates",
-                          TREMOLO_MAX_DIMENSION);
+            document_problem(reader, "features", "make more than %d coordinates",
+                             TREMOLO_MAX_DIMENSION);
             return false;
         }
         feature->first = d;
@@ -302,25 +365,9 @@ static bool expand_features(struct study_reader *reader, struct tremolo_study_fi
     return true;
 }
 
-/* Expand features or terms into coordinates; the response is coordinate d. */
-bool study_expand(struct study_reader *reader, struct tremolo_study_file *file)
-{
-    if (!expand_features(reader, file) ||
-        (reader->problems->count == 0 && !expand_terms(reader, file))) {
-        return false;
-    }
-    if (file->terms.release == TREMOLO_RELEASE_BALLOT && reader->problems->count == 0) {
-        centre(file);
-    }
-    struct tremolo_study_feature *response = &file->features[file->feature_count].shown;
-    response->first = file->dimension;
-    add_plain_coordinate(file, file->dimension, response, NULL);
-    return true;
-}
-
-/* A name stands for one thing only: features, the response, what categories expand to, and what is
+/* A name is of one thing only: features, the response, what categories expand to, and what is
  * computed. */
-void study_check_names(struct study_reader *reader, const struct tremolo_study_file *file)
+static void check_names(struct document_reader *reader, const struct tremolo_study_file *file)
 {
     for (size_t i = 1; i <= file->feature_count; i++) {
         const char *name = file->features[i].shown.name;
@@ -329,11 +376,11 @@ void study_check_names(struct study_reader *reader, const struct tremolo_study_f
             j++;
         }
         if (j < i && *name != '\0') {
-            struct study_place before = i < file->feature_count
-                                            ? study_enter_element(reader, "features", i)
-                                            : study_enter(reader, "response");
-            study_problem(reader, "name", "is also the name of features[%zu]", j);
-            study_leave(reader, before);
+            struct document_place before = i < file->feature_count
+                                               ? document_enter_element(reader, "features", i)
+                                               : document_enter(reader, "response");
+            document_problem(reader, "name", "is also the name of features[%zu]", j);
+            document_leave(reader, before);
         }
     }
     for (size_t i = 1; i <= file->dimension; i++) {
@@ -343,7 +390,32 @@ void study_check_names(struct study_reader *reader, const struct tremolo_study_f
         }
         bool made = strchr(file->names[i], '=') != NULL || tremolo_inputs_derive(file->inputs);
         if (j < i && made && file->names[i][0] != '\0') {
-            study_problem(reader, "features", "give two coordinates the name %s", file->names[i]);
+            document_problem(reader, "features", "give two coordinates the name %s",
+                             file->names[i]);
         }
     }
+}
+
+static bool expand(struct document_reader *reader, struct tremolo_study_file *file)
+{
+    if (!expand_features(reader, file) ||
+        (reader->problems->count == 0 && !expand_terms(reader, file))) {
+        return false;
+    }
+    if (file->terms.release == TREMOLO_RELEASE_BALLOT && reader->problems->count == 0) {
+        centre(file);
+    }
+    file->response->shown.first = file->dimension;
+    add_plain_coordinate(file, file->dimension, &file->response->shown, NULL);
+    return true;
+}
+
+void study_expand(struct document_reader *reader, struct tremolo_study_file *file)
+{
+    if (!expand(reader, file) || file->dimension == 0) {
+        /* What follows is read for its own problems only: no limit that depends on the features shall
+         * be one. */
+        file->dimension = TREMOLO_MAX_DIMENSION;
+    }
+    check_names(reader, file);
 }

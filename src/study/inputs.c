@@ -544,7 +544,10 @@ static bool read_column(struct tremolo_input *input, const char **level, const j
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     unsigned place = 0;
-    bool known = study_find(&place, study_kinds, kind);
+    while (kind != NULL && study_kinds[place] != NULL && strcmp(study_kinds[place], kind) != 0) {
+        place++;
+    }
+    bool known = kind != NULL && study_kinds[place] != NULL;
     input->kind = (enum tremolo_study_kind)place;
     input->name = json_string_value(json_object_get(object, "name"));
     input->low = json_latch_member(object, "low");

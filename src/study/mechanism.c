@@ -275,54 +275,21 @@ enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
 
 /* ---------------------------------------------------------------- by name */
 
-const struct study_integer *study_integers_of(enum tremolo_release_kind release)
+#define INTEGER(member) STUDY_INTEGER(member, .id = STUDY_ID)
+
+const struct document_row *study_integers_of(enum tremolo_release_kind release)
 {
-    static const struct study_integer sample[] = {
-        STUDY_INTEGER(noise_log2), STUDY_INTEGER(wire_shift),
-        STUDY_INTEGER(wire_bits),  STUDY_INTEGER(keep),
-        STUDY_INTEGER(unit),       STUDY_INTEGER(clip),
-        STUDY_INTEGER(distance),   STUDY_INTEGER(amplitude),
-        STUDY_INTEGER(frequency),  {NULL, 0, 0}};
-    static const struct study_integer ballot[] = {STUDY_INTEGER(constant),
-                                                  STUDY_INTEGER(response_weight),
-                                                  STUDY_INTEGER(rank_first),
-                                                  STUDY_INTEGER(rank_top),
-                                                  {NULL, 0, 0}};
+    static const struct document_row sample[] = {INTEGER(noise_log2), INTEGER(wire_shift),
+                                                 INTEGER(wire_bits),  INTEGER(keep),
+                                                 INTEGER(unit),       INTEGER(clip),
+                                                 INTEGER(distance),   INTEGER(amplitude),
+                                                 INTEGER(frequency),  {NULL}};
+    static const struct document_row ballot[] = {INTEGER(constant),
+                                                 INTEGER(response_weight),
+                                                 INTEGER(rank_first),
+                                                 INTEGER(rank_top),
+                                                 {NULL}};
     return release == TREMOLO_RELEASE_BALLOT ? ballot : sample;
-}
-
-uint32_t study_integer_get(const struct tremolo_study *study, const struct study_integer *integer)
-{
-    const void *field = (const char *)study + integer->offset;
-    return integer->max <= UINT8_MAX    ? *(const uint8_t *)field
-           : integer->max <= UINT16_MAX ? *(const uint16_t *)field
-                                        : *(const uint32_t *)field;
-}
-
-void study_integer_set(struct tremolo_study *study, const struct study_integer *integer,
-                       uint64_t value)
-{
-    void *field = (char *)study + integer->offset;
-    if (integer->max <= UINT8_MAX) {
-        *(uint8_t *)field = (uint8_t)value;
-    } else if (integer->max <= UINT16_MAX) {
-        *(uint16_t *)field = (uint16_t)value;
-    } else {
-        *(uint32_t *)field = (uint32_t)value;
-    }
-}
-
-json_t *study_integers_json(json_t *object, const struct tremolo_study *study,
-                            const struct study_integer *list)
-{
-    for (; list->name != NULL; list++) {
-        json_t *value = json_integer(study_integer_get(study, list));
-        if (json_object_set_new(object, list->name, value) != 0) {
-            json_decref(object);
-            return NULL;
-        }
-    }
-    return object;
 }
 
 /* ---------------------------------------------------------------- of a file */
@@ -377,7 +344,7 @@ static const char *path_of(enum tremolo_status status)
     }
 }
 
-static void compute(struct study_reader *reader, struct tremolo_study_file *file)
+static void compute(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = &file->terms;
     struct tremolo_mechanism_request request = request_of(file);
@@ -388,29 +355,19 @@ static void compute(struct study_reader *reader, struct tremolo_study_file *file
                                           terms->epsilon / terms->samples)
                : tremolo_mechanism_fill(&file->device, &scales, &request);
     if (status != TREMOLO_OK && ballot) {
-        study_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
-                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+        document_problem(reader, "privacy.epsilon", "must be %g to %g for each ballot of a device",
+                         TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
     } else if (status != TREMOLO_OK) {
-        study_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
+        document_problem(reader, path_of(status), "%s", tremolo_status_sentence(status));
     }
 }
 
 /* ---------------------------------------------------------------- brought along */
 
-static void read_integers(struct study_reader *reader, struct tremolo_study *device)
-{
-    const struct study_integer *list =
-        study_integers_of((enum tremolo_release_kind)device->release);
-    for (size_t i = 0; list[i].name != NULL; i++) {
-        uint64_t value = 0;
-        (void)study_whole(reader, &value, list[i].name, STUDY_REQUIRED, 0, list[i].max);
-        study_integer_set(device, &list[i], value);
-    }
-}
-
 /* The integers are those of the terms beside them. Only the distance matters
  * for the promise: it must not be shorter than the words say. */
-static void compare_with_terms(struct study_reader *reader, const struct tremolo_study_file *file)
+static void compare_with_terms(struct document_reader *reader,
+                               const struct tremolo_study_file *file)
 {
     const struct tremolo_study *device = &file->device;
     const struct tremolo_study_terms *terms = &file->terms;
@@ -430,35 +387,35 @@ static void compare_with_terms(struct study_reader *reader, const struct tremolo
     };
     if ((terms->distance == 0) != (device->distance == 0) ||
         device->distance < terms->distance * unit * (1 - epsilon_slack)) {
-        study_problem(reader, "distance", "is shorter than privacy.neighbours says");
+        document_problem(reader, "distance", "is shorter than privacy.neighbours says");
     }
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         /* Within one step, or within a hundredth where steps are small. */
         double term = pairs[i].term;
         if (!(fabs(pairs[i].integer - term) <= fmax(1.0, term / 100))) {
-            study_problem(reader, pairs[i].key, "%s", pairs[i].reason);
+            document_problem(reader, pairs[i].key, "%s", pairs[i].reason);
         }
     }
 }
 
-static void check_cost(struct study_reader *reader, const struct tremolo_study_file *file)
+static void check_cost(struct document_reader *reader, const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
     enum tremolo_status status = tremolo_study_file_guarantee(&guarantee, file, file->terms.delta);
     if (status != TREMOLO_OK) {
-        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+        document_problem(reader, "", "%s", tremolo_status_sentence(status));
     } else if (guarantee.epsilon > file->terms.epsilon * (1 + epsilon_slack)) {
-        study_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
-                      tremolo_digits_up(guarantee.epsilon, 6));
+        document_problem(reader, "", "costs epsilon %.6g, more than privacy.epsilon",
+                         tremolo_digits_up(guarantee.epsilon, 6));
     }
 }
 
-static void bring_along(struct study_reader *reader, struct tremolo_study_file *file)
+static void bring_along(struct document_reader *reader, struct tremolo_study_file *file)
 {
     struct tremolo_study *device = &file->device;
     const struct tremolo_study_terms *terms = &file->terms;
     device->release = (uint8_t)terms->release;
-    read_integers(reader, device);
+    document_read(reader, study_integers_of(terms->release), device);
     device->response = terms->response_private ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC;
     device->dimension = (uint16_t)file->dimension;
     device->vectors = (uint16_t)terms->vectors;
@@ -470,10 +427,10 @@ static void bring_along(struct study_reader *reader, struct tremolo_study_file *
     enum tremolo_status status = tremolo_study_check(device);
     unsigned weight = device->response * TREMOLO_BALLOT_WEIGHT(device->constant);
     if (status == TREMOLO_BAD_BALLOT && device->response_weight != weight) {
-        study_problem(reader, "response_weight", "is %u, where ballots of this version have %u",
-                      (unsigned)device->response_weight, weight);
+        document_problem(reader, "response_weight", "is %u, where ballots of this version have %u",
+                         (unsigned)device->response_weight, weight);
     } else if (status != TREMOLO_OK) {
-        study_problem(reader, "", "%s", tremolo_status_sentence(status));
+        document_problem(reader, "", "%s", tremolo_status_sentence(status));
     }
     if (status != TREMOLO_OK) {
         return;
@@ -484,18 +441,16 @@ static void bring_along(struct study_reader *reader, struct tremolo_study_file *
     check_cost(reader, file);
 }
 
-void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file)
+void study_read_mechanism(struct document_reader *reader, struct tremolo_study_file *file)
 {
-    const struct study_integer *list = study_integers_of(file->terms.release);
-    const char *keys[16] = {NULL};
-    struct study_place before;
-    for (size_t i = 0; list[i].name != NULL; i++) {
-        keys[i] = list[i].name;
-    }
+    const json_t *written = json_object_get(file->root, "mechanism");
     set_bounds(file);
-    if (study_open(reader, &before, "mechanism", STUDY_OPTIONAL, keys)) {
+    if (written != NULL && !json_is_object(written)) {
+        document_problem(reader, "mechanism", "must be an object");
+    } else if (written != NULL) {
+        struct document_place before = document_enter(reader, "mechanism");
         bring_along(reader, file);
-        study_leave(reader, before);
+        document_leave(reader, before);
     } else if (reader->problems->count == 0) {
         compute(reader, file);
         file->device.rounds = (uint16_t)file->terms.rounds;

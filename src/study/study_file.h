@@ -6,23 +6,33 @@
 
 #include <jansson.h>
 
+#include "document.h"
 #include "inputs.h"
 #include "study_internal.h"
 #include "tremolo_study_file.h"
 
 enum {
-    STUDY_VERSION = 1,
-    STUDY_VERSION_BALLOT = 2,  /* of the encoding alone: studies of samples keep their ids */
-    STUDY_VERSION_DERIVED = 2, /* more, with terms or fillings: others keep their ids */
-    STUDY_VERSION_TYPICAL = 4, /* more, where a ballot's ranges need not be the written ones */
     STUDY_MAX_TERM_BYTES = 512,
     STUDY_COORDINATE_NAME_BYTES = 2 * TREMOLO_STUDY_MAX_NAME + 2, /* "feature=level" */
     STUDY_MAX_ROUNDS = 1000,
+    STUDY_SENT_UNSAID = 2, /* a response that does not say how it is sent */
 };
+
+/* The encodings that a member of a study can be part of, as bits of document_row.id. */
+enum { STUDY_ID_SAMPLE = 1, STUDY_ID_BALLOT = 2, STUDY_ID = STUDY_ID_SAMPLE | STUDY_ID_BALLOT };
 
 struct study_feature {
     struct tremolo_study_feature shown;
     const char *level[TREMOLO_STUDY_MAX_LEVELS];
+    const char *comment; /* of a starter; NULL otherwise */
+    unsigned sent;       /* of the response: public, private or STUDY_SENT_UNSAID */
+    bool ballot;         /* the study's release is a ballot */
+};
+
+/* One of "terms": its text and the bounds that are written; NAN without. */
+struct study_term {
+    const char *text;
+    double low, high;
 };
 
 struct tremolo_study_file {
@@ -30,6 +40,9 @@ struct tremolo_study_file {
     struct tremolo_study_terms terms;
     size_t feature_count;
     struct study_feature *features; /* feature_count, then the response */
+    struct study_feature *response;
+    size_t term_count;
+    struct study_term *term; /* NULL without "terms" */
     size_t dimension;
     struct tremolo_study_coordinate coordinates[TREMOLO_MAX_COORDINATES];
     char names[TREMOLO_MAX_COORDINATES][STUDY_COORDINATE_NAME_BYTES];
@@ -40,61 +53,23 @@ struct tremolo_study_file {
     size_t canonical_length;
 };
 
-/* Where a reader stands in the file, and what it found wrong so far. */
-struct study_place {
-    const json_t *value; /* NULL: there is none */
-    size_t path_length;
-};
-struct study_reader {
-    struct tremolo_study_problems *problems;
-    struct study_place at;
-    char path[TREMOLO_STUDY_PATH_BYTES];
-    bool no_memory; /* for a part of it */
-};
+/* The table of keys, of struct tremolo_study_file. (study_table.c) */
+extern const struct document_row study_rows[];
 
-/* Note a problem of member `key` ("" is the value itself) where we stand; false. */
-bool study_problem(struct study_reader *reader, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Read the file's tree, and check it. */
+void study_read(struct document_reader *reader, struct tremolo_study_file *file);
 
-/* Step into a member or, with the list's key, an element; the answer is what
- * study_leave() takes to step back. */
-struct study_place study_enter(struct study_reader *reader, const char *key);
-struct study_place study_enter_element(struct study_reader *reader, const char *key, size_t index);
-void study_leave(struct study_reader *reader, struct study_place before);
-
-/* Readers of one member of the object where we stand. False, with a problem noted and
- * the output untouched, when it is wrong; true, with the output untouched, when it is left
- * out and not required. */
-enum study_need { STUDY_OPTIONAL, STUDY_REQUIRED };
-struct study_interval {
-    double low;
-    double high;
-    bool low_open; /* the bound itself is refused */
-    bool high_open;
-};
-bool study_number(struct study_reader *reader, double *value, const char *key, enum study_need need,
-                  const struct study_interval *interval);
-bool study_whole(struct study_reader *reader, uint64_t *value, const char *key,
-                 enum study_need need, uint64_t low, uint64_t high);
-bool study_text(struct study_reader *reader, const char **value, const char *key,
-                enum study_need need, size_t low, size_t high);
-bool study_choice(struct study_reader *reader, unsigned *value, const char *key,
-                  enum study_need need, const char *const *choices);
-bool study_date(struct study_reader *reader, int64_t *value, const char *key);
-
-/* Step into the object at `key` and check that it has no key outside the NULL-ended list.
- * False, having stayed, when it is none, with a problem unless it is optional and left out. */
-bool study_open(struct study_reader *reader, struct study_place *before, const char *key,
-                enum study_need need, const char *const *keys);
-void study_only_keys(struct study_reader *reader, const char *const *keys);
+/* The canonical encoding of a file without problems, and its hash, the id. */
+enum tremolo_status study_identify(struct tremolo_study_file *file);
 
 /* Features or terms into coordinates and inputs, the response as coordinate d, and a ballot's ranges
- * about what is typical; false when there are none. Then: every name is of one thing. (expand.c) */
-bool study_expand(struct study_reader *reader, struct tremolo_study_file *file);
-void study_check_names(struct study_reader *reader, const struct tremolo_study_file *file);
+ * about what is typical; every name is of one thing. A problem is noted where it is not so. (expand.c) */
+void study_expand(struct document_reader *reader, struct tremolo_study_file *file);
+extern const struct document_row study_term_rows[];
 
-/* The bounds of a feature or term; false, with a problem noted, if they are none. (parse.c) */
-bool study_read_bounds(struct study_reader *reader, double *low, double *high);
+/* The bounds of a feature or term make sense; false, with a problem noted, if not. NAN is a bound with
+ * a problem of its own. (expand.c) */
+bool study_check_bounds(struct document_reader *reader, double low, double high);
 
 /* A sentence about terms, and false. (terms.c) */
 bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
@@ -109,21 +84,12 @@ enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
                                      const char *terms, bool floors,
                                      char error[TREMOLO_TERMS_ERROR_BYTES]);
 
-/* With everything read and no problem: the device's integers, computed or as
- * the file has them and then checked. */
-void study_read_mechanism(struct study_reader *reader, struct tremolo_study_file *file);
+/* The device's integers, with everything else read: as the file has them and then checked, or
+ * computed if there was no problem. (mechanism.c) */
+void study_read_mechanism(struct document_reader *reader, struct tremolo_study_file *file);
 
-/* Canonical encoding and id. */
-enum tremolo_status study_identify(struct tremolo_study_file *file);
-
-/* The words of a file's choices, NULL-ended, indexed by their enums, and a word's place in such
- * a list; false, with *place untouched, when it is not there or NULL. */
-bool study_find(unsigned *place, const char *const *words, const char *word);
+/* The words of a feature's kind, by enum tremolo_study_kind, and of what is private. */
 extern const char *const study_kinds[];
 extern const char *const study_protects[];
-extern const char *const study_sent[];
-extern const char *const study_protocols[];
-extern const char *const study_releases[];
-extern const char *const study_enrolments[];
 
 #endif

@@ -67,7 +67,7 @@ static bool try_starter(bool *sound)
 {
     static const char *const names[] = {"a", "b", "c"};
     char *json = NULL;
-    enum tremolo_status status = tremolo_study_starter_for(&json, names, 3, NULL, NULL);
+    enum tremolo_status status = tremolo_study_starter(&json, names, 3, NULL, NULL);
     *sound = status == TREMOLO_OK ? json != NULL : json == NULL;
     free(json);
     return status == TREMOLO_OK;

@@ -167,12 +167,12 @@ class Study:
         """
         place = ffi.new("char **")
         if columns is None:
-            check(lib.tremolo_study_starter(place))
+            check(lib.tremolo_study_starter(place, ffi.NULL, 0, ffi.NULL, ffi.NULL))
             return take_text(place[0])
         names = [ffi.new("char[]", utf8(name, "a column's name")) for name in columns]
         answer = ffi.new("char[]", utf8(response, "response")) if response is not None else ffi.NULL
         listed = ffi.new("char *[]", names)
-        check(lib.tremolo_study_starter_for(place, listed, len(names), answer, ffi.NULL))
+        check(lib.tremolo_study_starter(place, listed, len(names), answer, ffi.NULL))
         return take_text(place[0])
 
     @property

@@ -40,7 +40,8 @@
 #include "tremolo_study_file.h"
 
 enum document_type {
-    DOCUMENT_ANY,     /* made and read; its schema is `rules` */
+    DOCUMENT_ANY, /* made and read, of a double or nothing; its schema is `rules`, or with `rows` an
+                       * object of them, too */
     DOCUMENT_TEXT,    /* const char *; low and high are lengths in bytes */
     DOCUMENT_REAL,    /* double */
     DOCUMENT_WHOLE,   /* unsigned, of 1, 2, 4 or 8 bytes */
@@ -87,7 +88,8 @@ struct document_row {
     /* Ends of a number, a length or a count of elements, at most 2^53. Both the same: no limit; an
      * infinite one does not limit its side. */
     double low, high;
-    double fallback; /* the value without the key, unless 0; infinite ones are dates without end */
+    double fallback; /* the value without the key, unless 0; infinite ones are dates without end. A
+                      * starter does not show an optional member that holds it. */
     unsigned id;     /* a bit for each encoding that the member is part of */
     const char *const *choices;      /* of a choice, or a text that is one; NULL after the last */
     const struct document_row *rows; /* of an object, or of a list's elements */
@@ -120,8 +122,7 @@ void document_append(json_t **list, const struct document_row *rows, const void 
  * conditions), which come first; NULL for none. The caller owns it. */
 json_t *document_schema(const struct document_row *rows, const char *rules);
 
-/* What a row's member holds: an unsigned of any width, or its JSON value. */
-uint64_t document_whole(const struct document_row *row, const void *of);
+/* What a row's member holds, as JSON. */
 json_t *document_value(const struct document_row *row, const void *of);
 
 /* ------------------------------------------------------------------------
@@ -143,6 +144,10 @@ struct document_reader {
  * without a value get their fallback. Texts point into the JSON tree. */
 void document_read(struct document_reader *reader, const struct document_row *rows, void *into);
 
+/* The same of an object that a program wrote, which may have other members: false when one of these is
+ * wrong, and `into` is then of no use. */
+bool document_take(const struct document_row *rows, const json_t *object, void *into);
+
 /* One member as its type and limits say, for `read` of a row that checks more. True also for an
  * optional one that is not there. */
 bool document_read_member(struct document_reader *reader, const struct document_row *row,
@@ -158,6 +163,10 @@ struct document_place document_enter(struct document_reader *reader, const char 
 struct document_place document_enter_element(struct document_reader *reader, const char *key,
                                              size_t index);
 void document_leave(struct document_reader *reader, struct document_place before);
+
+/* Close a stream of open_memstream(): false, with *text freed and NULL, when memory was short for a part
+ * of it. */
+bool document_close(FILE *out, char **text);
 
 /* ------------------------------------------------------------------------
  * Deterministic CBOR, of which ids are hashes. The stream's error is looked at once, at its end. */

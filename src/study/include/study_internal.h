@@ -125,27 +125,18 @@ json_t *guarantee_promise_json(const struct tremolo_promise *promise, double eps
 /* ------------------------------------------------------------------------
  * The integers of a device's study by their names, so that documents list them in tables. */
 
-struct study_integer {
-    const char *name; /* NULL ends a list */
-    size_t offset;    /* in struct tremolo_study, */
-    uint32_t max;     /* of an unsigned field, which is as wide as this needs */
-};
-#define STUDY_INTEGER(field)                                                                       \
+/* A row of such a table; more members of the row may follow. */
+#define STUDY_INTEGER(member, ...)                                                                 \
     {                                                                                              \
-        .name = #field, .offset = offsetof(struct tremolo_study, field),                           \
-        .max = UINT32_MAX >> (32 - 8 * sizeof((struct tremolo_study *)0)->field)                   \
+        .key = #member, .type = DOCUMENT_WHOLE, DOCUMENT_AT(struct tremolo_study, member),         \
+        .high = UINT32_MAX >> (32 - 8 * sizeof((struct tremolo_study *)0)->member), __VA_ARGS__    \
     }
 
 /* What the study's release rests on, in the order of its encoding. */
-const struct study_integer *study_integers_of(enum tremolo_release_kind release);
+const struct document_row *study_integers_of(enum tremolo_release_kind release);
 
-uint32_t study_integer_get(const struct tremolo_study *study, const struct study_integer *integer);
-void study_integer_set(struct tremolo_study *study, const struct study_integer *integer,
-                       uint64_t value);
-
-/* The object with those of a list added; NULL, and it is freed, without memory. */
-json_t *study_integers_json(json_t *object, const struct tremolo_study *study,
-                            const struct study_integer *list);
+/* The JSON Schema of a study file. */
+json_t *study_schema(void);
 
 /* ------------------------------------------------------------------------
  * Identity. */

@@ -250,8 +250,8 @@ enum {
 /* ------------------------------------------------------------------------
  * Files to begin with. */
 
-/* A starter file that explains itself by example, and one for the columns of
- * a CSV header (`names`, `count` of them, 2..257; the last is the response,
+/* A starter file that explains itself by example (`names` is NULL), or one for the columns of
+ * a CSV header (`count` names, 2..257; the last is the response,
  * unless `response` names another). Bounds are placeholders to be replaced, but those of a
  * response of yes and no, or 0 and 1. What a
  * column looks like (NULL: all like numbers) decides its kind; one of words, codes or
@@ -271,10 +271,9 @@ enum tremolo_column_look {
     "replace low and high by a typical range, between which " TREMOLO_STUDY_TYPICAL                \
     ", from public knowledge"
 #define TREMOLO_STUDY_UNTITLED "Untitled study"
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_starter_for(char **json, const char *const *names, size_t count, const char *response,
-                          const enum tremolo_column_look *looks);
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_starter(char **json, const char *const *names,
+                                                           size_t count, const char *response,
+                                                           const enum tremolo_column_look *looks);
 
 #ifdef __cplusplus
 }
