@@ -231,18 +231,16 @@ class Result:
             raise InputError("the result does not say which columns it needs")
         kinds = {column["name"]: column["kind"] for column in inputs["columns"]}
         table = Table(data, lambda name: kinds.get(name) == "category", kinds.__contains__)
-        place, error = ffi.new("struct tremolo_prediction **"), room(lib.TREMOLO_TABLE_ERROR_BYTES)
-        encoded = self._json.encode()
-        if not lib.tremolo_prediction_read(place, encoded, len(encoded), error):
-            raise InputError(text(error))
-        prediction = ffi.gc(place[0], lib.tremolo_prediction_free)
-        if level is not None:
-            lib.tremolo_prediction_set_level(prediction, number("level", level, 1e-9, 1 - 1e-9))
+        encoded, error = self._json.encode(), room(lib.TREMOLO_TABLE_ERROR_BYTES)
+        chosen = 0.0 if level is None else number("level", level, 1e-9, 1 - 1e-9)
         names = ["prediction", "mean", "standard_error", "low", "high"]
         made = np.empty(table.rows, dtype=[(name, np.float64) for name in names])
         counts = ffi.new("struct tremolo_predict_counts *")
         rows = ffi.cast("struct tremolo_predicted *", ffi.from_buffer(made))
-        if not lib.tremolo_predict_table(rows, counts, prediction, table.pointer, error):
+        status = lib.tremolo_predict_table(
+            rows, counts, encoded, len(encoded), chosen, table.pointer, error
+        )
+        if status != lib.TREMOLO_OK:
             raise InputError(text(error))
         return made
 
