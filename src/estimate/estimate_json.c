@@ -38,6 +38,7 @@ struct row {
 
 #define ROW(member) DOCUMENT_AT(struct row, member)
 
+/* In the order of enum tremolo_interval_shape. */
 static const char *const score_shapes[] = {"interval", "outside", "anything", NULL};
 
 static const struct document_row score_rows[] = {
@@ -73,6 +74,7 @@ static const struct document_row coefficient_rows[] = {
      .words = "of a choice: the answer that it is about"},
     {NULL}};
 
+/* What may be shown of a coefficient. */
 static struct row row_of(const struct tremolo_estimate *estimate,
                          const struct tremolo_coefficient *of, size_t i)
 {
@@ -152,7 +154,10 @@ static json_t *hidden_json(const void *of)
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
-/* ---------------------------------------------------------------- tails */
+/* ---------------------------------------------------------------- tails
+ *
+ * How far the reports reach, next to how far honest ones reach, so that a reader sees an attack and how
+ * much it moves the coefficients. */
 
 static const struct document_row norm_rows[] = {
     {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, beyond),
@@ -162,6 +167,7 @@ static const struct document_row norm_rows[] = {
     {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct tremolo_tail_norm, seen)},
     {NULL}};
 
+/* A coordinate of reports with more large values than honest devices send. */
 struct place {
     struct tremolo_tail_norm tail;
     bool low;
@@ -188,8 +194,9 @@ static json_t *norms_json(const void *of)
     return list;
 }
 
-/* The two of a ballot's `numbers` (the constant, the features, a private response) whose product
- * entry `coordinate` of its row is about. False for an entry that is about none. */
+/* Entry `coordinate` of a ballot's row is about the product of two of its `numbers` (the constant, the
+ * features, a private response), in the order of the upper triangle. False for the last entry, which is
+ * about none. */
 static bool ballot_pair(size_t *first, size_t *second, size_t coordinate, size_t numbers)
 {
     size_t row = 0;
@@ -282,6 +289,7 @@ static json_t *predicts_json(const void *of)
 const struct document_row estimate_named_rows[] = {
     {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {NULL}};
 
+/* For lists that have an estimate and nothing else of each coefficient. */
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values)
 {
     json_t *list = json_array();
@@ -314,7 +322,9 @@ static json_t *prediction_json(const void *of)
     return estimate->prediction != NULL ? document_json(prediction_rows, estimate) : json_null();
 }
 
-/* ---------------------------------------------------------------- diagnostics */
+/* ---------------------------------------------------------------- diagnostics
+ *
+ * An f_test or an inflation that was not computed is null as a whole. */
 
 static const struct document_row f_rows[] = {
     {"f", DOCUMENT_REAL, 0, AT(diagnosis.f_test.f)},
@@ -382,7 +392,10 @@ static const struct document_row diagnostics_rows[] = {
         "standard deviations"),
     {NULL}};
 
-/* ---------------------------------------------------------------- rounds */
+/* ---------------------------------------------------------------- rounds
+ *
+ * The bounds are those of the paper, and as corrected; a moment that is almost 0 makes them infinite,
+ * which is null. */
 
 #define THEOREM(member) DOCUMENT_AT(struct tremolo_convergence_answer, member)
 
@@ -455,6 +468,9 @@ static json_t *needed_json(const void *of)
     double needed = ((const struct tremolo_estimate *)of)->devices_needed;
     return needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null();
 }
+
+/* The document itself: first what was asked and what came, then what follows from it. Its last members
+ * are not in every document. */
 
 static const char *const releases[] = {"sample", "ballot", NULL};
 static const char *const states[] = {"open", "done", NULL};
@@ -603,6 +619,7 @@ static const struct document_row document_rows[] = {
      .words = "of a saved file"},
     {NULL}};
 
+/* The answers are worded last, because they follow from all other members. */
 json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guarantee)
 {
     json_t *document = document_json(document_rows, estimate);

@@ -110,6 +110,7 @@ static bool take(struct prediction *made, const json_t *root, double level, char
     return true;
 }
 
+/* A document from outside: all that is used of it is checked. */
 static bool read_document(struct prediction *made, const char *json, size_t length, double level,
                           char *error)
 {
@@ -191,6 +192,7 @@ static bool is_beyond(const struct prediction *prediction, const double *values)
     return false;
 }
 
+/* The mean response of all people with these features, and its interval. */
 static void say_mean(struct tremolo_predicted *predicted, const struct prediction *prediction,
                      const double *w)
 {
@@ -254,6 +256,7 @@ static bool find_columns(size_t *column, const struct tremolo_inputs *inputs,
     return true;
 }
 
+/* Name the cell and what would be taken there. */
 static bool refuse_cell(char *error, const struct tremolo_table *table, size_t row, size_t column,
                         const struct tremolo_input *input)
 {
@@ -289,6 +292,7 @@ static bool read_cell(double *value, const struct tremolo_table *table, size_t r
                   tremolo_table_cell(table, row, column), VALUE_MAX);
 }
 
+/* Every row, and how many of them lack something. */
 static bool predict_rows(struct tremolo_predicted *rows, struct tremolo_predict_counts *counts,
                          const struct prediction *prediction, const struct tremolo_table *table,
                          const size_t *column, char *error)

@@ -151,7 +151,7 @@ json_t *estimate_schema(void);
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values);
 extern const struct document_row estimate_named_rows[];
 
-/* True if it is such a document, whoever sent it. */
+/* True if it is such a document; others may have sent it. */
 bool estimate_document_is(const json_t *document);
 
 /* What the paper's theorems say of rounds: an object, or null when nothing is known. */
