@@ -56,9 +56,10 @@ def test_what_noise_hides_is_nan(people):
 
 
 def test_showing(result):
-    assert "P>|t|" in result.summary() and "any two samples" in result.summary()
+    assert "Pr(>|t|)" in result.summary() and "any two samples" not in result.summary()
+    assert "any two samples" in result.summary(full=True) and "any two samples" in " ".join(str(result.guarantee).split())
     shown = result._repr_html_()
-    assert "<table>" in shown and "(intercept)" in shown
+    assert shown.startswith("<pre>") and "(intercept)" in shown
     evil = json.loads(result.to_json())
     evil["title"] = "<script>alert(1)</script>"
     assert "<script>" not in Result(evil)._repr_html_()

@@ -292,3 +292,23 @@ int result_save(const json_t *result, const char *command, const char *path, boo
     return result == NULL ? cli_fail(CLI_FAILED, command, "out of memory")
                           : cli_save(command, path, write_result, &saving);
 }
+
+int estimate_show(const char *command, json_t *document, const struct estimate_wish *wish)
+{
+    int code = CLI_DONE;
+    if (document == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    members_clean(document);
+    if (!wish->json) {
+        text_document(stdout, document, wish->explain);
+    } else {
+        code = cli_print_json(command, json_incref(document), true);
+    }
+    if (code == CLI_DONE && wish->save != NULL) {
+        result_set_made(document, wish->line);
+        code = result_save(document, command, wish->save, wish->explain);
+    }
+    json_decref(document);
+    return code;
+}

@@ -727,3 +727,27 @@ void text_document(FILE *out, const json_t *document, bool full)
     }
     print_sentences(out, how);
 }
+
+char *tremolo_document_text(const char *document, size_t length, bool full)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    json_t *read = json_loadb(document, length, 0, NULL);
+    FILE *out = json_is_object(read) ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL) {
+        json_decref(read);
+        return NULL;
+    }
+    members_clean(read);
+    if (json_is_string(json_object_get(read, "reviewer"))) {
+        text_guarantee(out, read, member_number(read, "delta"));
+    } else {
+        text_document(out, read, full);
+    }
+    json_decref(read);
+    if (fclose(out) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}

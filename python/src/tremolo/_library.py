@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Type, cast
 from . import errors
 from ._binding import ffi, lib
 
-__all__ = ["ffi", "lib", "check", "take_document", "take_text", "text", "run", "room", "utf8"]
+__all__ = ["ffi", "lib", "check", "take_document", "take_text", "document_text", "text", "run", "room", "utf8"]
 
 _KINDS: Dict[int, Type[errors.TremoloError]] = {
     lib.TREMOLO_KIND_CALLER: errors.InputError,
@@ -72,6 +72,12 @@ def take_text(pointer: Any) -> str:
 def take_document(pointer: Any) -> Dict[str, Any]:
     """A JSON document that the library made for us."""
     return cast(Dict[str, Any], json.loads(take_text(pointer)))
+
+
+def document_text(document: str, full: bool) -> str:
+    """The text of a document, as the command prints it."""
+    encoded = document.encode()
+    return take_text(lib.tremolo_document_text(encoded, len(encoded), full)).rstrip("\n")
 
 
 class _Silent:
