@@ -116,13 +116,13 @@ def test_plans_are_the_commands(program, study):
     assert plan.document == said
     assert not plan.told and plan.devices_needed > 1000 and "too few" in plan.summary()
     plan = tremolo.plan(dimension=8, devices=55_000, epsilon=2)
-    assert plan.told and not plan.identified and "may stay hidden" in plan.summary()
+    assert plan.told and not plan.identified and "read score sets" in plan.summary()
     assert "<table>" in plan._repr_html_() and "devices_needed" in plan.to_frame().columns
     assert ".0%" not in plan._repr_html_() and "79.2%" in plan._repr_html_()
     assert tremolo.plan(study).document["devices"] == 3000
     assert tremolo.plan(study, neighbours="distance=1").document["privacy"]["release"] == "sample"
     for bad in ({}, {"dimension": 3, "devices": 10}, {"dimension": 0, "devices": 10, "epsilon": 1},
-                {"dimension": 3, "devices": 10, "epsilon": 1, "radius": 1},
-                {"dimension": 3, "devices": 10, "epsilon": 1, "power": 0.8}):
+                {"dimension": 3, "devices": 10, "epsilon": 1, "effect": 0},
+                {"dimension": 3, "devices": 10, "epsilon": 1, "correlation": -0.9}):
         with pytest.raises(InputError):
             tremolo.plan(**bad)

@@ -132,7 +132,7 @@ static int predict(const struct predict_options *options, const char *path, cons
     struct tremolo_table *table = NULL;
     int code = cli_read_file(&result.text, &result.length, command, path, RESULT_BYTES_MAX);
     if (code == CLI_DONE &&
-        !tremolo_table_read(&table, strcmp(data, "-") == 0 ? "/dev/stdin" : data, 0, error)) {
+        !tremolo_table_read(&table, strcmp(data, "-") == 0 ? "/dev/stdin" : data, error)) {
         code = cli_fail(CLI_USAGE, command, "%s", error);
     }
     if (code == CLI_DONE) {

@@ -46,6 +46,12 @@ def room(size: int) -> Any:
     return ffi.new("char[]", size)
 
 
+def refused(refusal: Any) -> errors.InputError:
+    """What a request was refused for, with the argument's name for the member's."""
+    why = text(refusal.why)
+    return errors.InputError(f"{text(refusal.member)} {why}" if refusal.member else why)
+
+
 def check(status: int, why: str = "", where: str = "") -> None:
     """Raise the exception of a status other than OK, with `why`, or its own sentence."""
     if status == lib.TREMOLO_OK:
