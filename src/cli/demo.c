@@ -32,7 +32,7 @@
 #include "tremolo_planning.h"
 #include "tremolo_random.h"
 #include "tremolo_regression.h"
-#include "tremolo_server.h"
+#include "server.h"
 
 enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "options.h"
-#include "tremolo_server.h"
+#include "server.h"
 #include "tremolo_study_file.h"
 
 enum study_action {
