@@ -7,7 +7,7 @@
 
 #include "members.h"
 #include "options.h"
-#include "server.h"
+#include "tremolo_server.h"
 
 struct check_arguments {
     const char *rescued;

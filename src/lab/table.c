@@ -2,7 +2,7 @@
 #include "table_text.h"
 #include "refuse.h"
 #include "tremolo_table.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -179,7 +179,7 @@ char table_separator(const char *text, size_t length)
     return candidates[best];
 }
 
-static void parse(struct reading *reading, FILE *file)
+static void parse(struct reading *reading, FILE *file, char separator)
 {
     struct csv_parser parser;
     char *chunk = malloc(CHUNK_BYTES);
@@ -193,7 +193,9 @@ static void parse(struct reading *reading, FILE *file)
          first = false) {
         size_t mark = first ? table_mark_bytes(chunk, length) : 0;
         if (first) {
-            csv_set_delim(&parser, (unsigned char)table_separator(chunk, length));
+            csv_set_delim(
+                &parser,
+                (unsigned char)(separator != '\0' ? separator : table_separator(chunk, length)));
         }
         if (csv_parse(&parser, chunk + mark, length - mark, on_field, on_line_end, reading) !=
             length - mark) {
@@ -215,7 +217,7 @@ static void parse(struct reading *reading, FILE *file)
     free(chunk);
 }
 
-bool tremolo_table_read(struct tremolo_table **table, const char *path,
+bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
                         char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     struct reading reading = {.line = 1, .error = error};
@@ -228,7 +230,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path,
         fail(&reading, "out of memory");
     } else {
         reading.table->place = "line";
-        parse(&reading, file);
+        parse(&reading, file, separator);
     }
     (void)fclose(file);
     if (!reading.failed && (reading.table->columns == 0 || reading.table->rows == 0)) {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "fake_nats.h"
-#include "server.h"
 #include "tremolo_server.h"
 
 enum { REPORTS = SEGMENT_REPORTS };
@@ -110,7 +109,7 @@ static void test_report_meanwhile(void **state)
     (void)state;
     bus.base.state = state_before_report;
     assert_status(move_out(&reports, words), TREMOLO_STORE_FAILED);
-    assert_non_null(strstr(words, "reports came in during the move"));
+    assert_non_null(strstr(words, "reports came in meanwhile"));
     expect_nothing_there();
     worker_fold(&worker);
     expect_moved_once(REPORTS + 1);

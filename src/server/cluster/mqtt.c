@@ -1,5 +1,4 @@
 /* mqtt.c -- MQTT publications, checked like requests and handed to the writer. */
-#include "server.h"
 #include "mqtt.h"
 
 #include <stdio.h>

@@ -17,7 +17,6 @@
 #include "estimate.h"
 #include "log.h"
 #include "served_study.h"
-#include "server.h"
 #include "tremolo_server.h"
 
 enum { NAMED_MAX = 2 };
@@ -318,8 +317,8 @@ static void check_segments(struct check *check, struct store *store, uint64_t la
     check->segments = last;
 }
 
-/* As a server would: the rows of all studies against each other. While one of them cannot be served,
- * rows of no known study are not findings: they may be its. */
+/* As a server would: the rows of all studies against each other. While one of them cannot be served
+ * its rows are nobody's, and no others are looked for that are. */
 static void recover(struct check *check, const char *data)
 {
     struct store *store = NULL;
