@@ -1,6 +1,6 @@
 /* bench_bytes.c -- one-sample devices all the way through the bytes.
  *
- * Exact noise at d = 10, then the device's own encoder with a
+ * The device's noise at d = 10, then its own encoder with a
  * random report id, the strict decoder, and the fold by that id's bucket, on
  * all processors in bounded memory: a million devices, or a hundred million
  * with BENCH_LONG=1. Prints seconds, bytes and the most memory ever used. */
@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "exact_noise.h"
 #include "parts.h"
 #include "tremolo_host.h"
-#include "moments.h"
+#include "tremolo_moments.h"
 
 enum { D = 10, ROWS = 4096, WORKERS_MAX = 16, WIRE_MAX = 2047 };
 
@@ -78,8 +77,6 @@ static void *work_on(void *argument)
     struct tremolo_host_memory memory = {0};
     static const struct tremolo_round round = {NULL, 0};
     static const struct tremolo_sample sample = {NULL, 1 << 20, 0};
-    struct exact_noise source;
-    exact_noise_seed(&source, 1, worker->index);
     worker->platform = tremolo_host_memory_platform(&memory);
     worker->failed = tremolo_generator_seed(&worker->work.generator, &worker->platform,
                                             worker->work.id, worker->work.id) != TREMOLO_OK;
@@ -89,7 +86,9 @@ static void *work_on(void *argument)
     worker->work.sample = &sample;
     for (size_t done = 0; done < worker->devices && !worker->failed; done += ROWS) {
         size_t count = worker->devices - done < ROWS ? worker->devices - done : ROWS;
-        exact_noise_fill(&source, worker->noise, (size_t)ROWS * D, study.noise_log2);
+        for (size_t i = 0; i < (size_t)ROWS * D; i++) {
+            worker->noise[i] = tremolo_noise_draw(&worker->work.generator, study.noise_log2);
+        }
         for (size_t row = 0; row < count; row++) {
             worker->failed |= pass_one(worker, row);
         }

@@ -11,8 +11,9 @@
 #include "bench.h"
 #include "linear.h"
 #include "evidence.h"
-#include "moments.h"
-#include "regression.h"
+#include "tremolo_moments.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 #define COMMON 0.3 /* correlation of any two features */
 #define SIGNAL 0.5 /* R^2 */

@@ -1,11 +1,10 @@
-/* bench_simulate.c -- devices per second of a simulated fleet, on all
- * processors, with the device core and in bulk, against a NumPy reference that
- * does the same job in the same run (bench/numpy_reference.py, float64, noise
- * that is not exact).
+/* bench_simulate.c -- devices per second of a simulated fleet, on all processors, by the device
+ * core, against a NumPy reference that does the same job in the same run
+ * (bench/numpy_reference.py, float64, noise that is not exact).
  *
- * Before that one-sample devices at d = 10 through the map in bulk, the wire's rounding
- * and the fold, in bounded memory: a million, or a hundred million with
- * BENCH_LONG=1. Prints seconds and the most memory ever used. */
+ * Before that one-sample devices at d = 10 through the core, the decoder and the fold, in bounded
+ * memory: a million, or a hundred million with BENCH_LONG=1. Prints seconds and the most memory ever
+ * used. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +12,10 @@
 #include <sys/resource.h>
 
 #include "bench.h"
-#include "exact_noise.h"
 #include "fleet.h"
 #include "parts.h"
 #include "tremolo_experiment.h"
-#include "regression.h"
+#include "tremolo_random.h"
 
 enum { BENCH_FEATURES_MAX = 100 };
 
@@ -34,29 +32,7 @@ static double *make_rows(size_t rows, size_t columns)
     return made;
 }
 
-/* The sampler alone, against the core's. */
-static void draw(void)
-{
-    enum { COUNT = 1 << 24, FEWER = COUNT / 64 };
-    static int32_t noise[4096];
-    struct exact_noise source;
-    struct tremolo_generator generator = {0};
-    exact_noise_seed(&source, 1, 2);
-    double start = bench_seconds();
-    for (size_t i = 0; i < COUNT; i += 4096) {
-        exact_noise_fill(&source, noise, 4096, 20);
-    }
-    double host = (bench_seconds() - start) / COUNT;
-    start = bench_seconds();
-    for (size_t i = 0; i < FEWER; i++) {
-        noise[i % 4096] = tremolo_noise_draw(&generator, 20);
-    }
-    double core = (bench_seconds() - start) / FEWER;
-    printf("  a normal deviate, exactly: %.2f ns in bulk, %.1f ns by the device core (%.0fx)\n",
-           host * 1e9, core * 1e9, core / host);
-}
-
-static struct fleet *make_fleet(const double *X, const double *y, size_t rows, size_t d, bool core,
+static struct fleet *make_fleet(const double *X, const double *y, size_t rows, size_t d,
                                 bool modulated)
 {
     struct fleet *fleet = NULL;
@@ -78,7 +54,6 @@ static struct fleet *make_fleet(const double *X, const double *y, size_t rows, s
                     .vectors = modulated ? 1 : 0},
         .seed = 1,
         .threads = tremolo_processors(),
-        .core = core,
     };
     if (fleet_new(&fleet, &setup) != TREMOLO_OK) {
         exit(1);
@@ -117,45 +92,31 @@ static void compare(size_t d, size_t rows)
 {
     static const char *const names[2] = {"plain", "modulated"};
     double *X = make_rows(rows, d), *y = make_rows(rows, 1), numpy[2] = {0, 0};
-    size_t fewer = rows / 20;
     bool known = reference(numpy, d, rows);
     for (int modulated = 0; modulated < 2; modulated++) {
-        struct fleet *core = make_fleet(X, y, fewer, d, true, modulated == 1);
-        struct fleet *bulk = make_fleet(X, y, rows, d, false, modulated == 1);
-        double core_rate = rate(core, fewer, 3), bulk_rate = rate(bulk, rows, 5);
-        printf("  d %3zu %-9s  NumPy %6.2f   core %6.2f (%5.2fx)   bulk %6.2f (%5.2fx) M/s\n", d,
-               names[modulated], numpy[modulated] / 1e6, core_rate / 1e6,
-               known ? core_rate / numpy[modulated] : 0, bulk_rate / 1e6,
-               known ? bulk_rate / numpy[modulated] : 0);
-        fleet_free(core);
-        fleet_free(bulk);
+        struct fleet *fleet = make_fleet(X, y, rows, d, modulated == 1);
+        double reports = rate(fleet, rows, 3);
+        printf("  d %3zu %-9s  NumPy %6.2f   core %6.2f (%5.2fx) M/s\n", d, names[modulated],
+               numpy[modulated] / 1e6, reports / 1e6, known ? reports / numpy[modulated] : 0);
+        fleet_free(fleet);
     }
     free(X);
     free(y);
 }
 
-/* A fleet of 100,000 passes by again and again with fresh noise. */
+/* A fleet of 100,000, again and again. */
 static void run_many(size_t devices)
 {
     enum { FLEET = 100000, FEATURES = 10 };
     double *X = make_rows(FLEET, FEATURES), *y = make_rows(FLEET, 1);
-    struct fleet *fleet = make_fleet(X, y, FLEET, FEATURES, false, false);
-    struct tremolo_moments *moments = NULL;
+    struct fleet *fleet = make_fleet(X, y, FLEET, FEATURES, false);
     struct rusage usage;
     double start = bench_seconds();
-    if (tremolo_release_plain_sums(&moments, &fleet->study) != TREMOLO_OK) {
-        exit(1);
-    }
-    for (size_t pass = 0; pass < devices / FLEET; pass++) {
-        if (fleet_fold(moments, fleet, pass) != TREMOLO_OK) {
-            exit(1);
-        }
-    }
+    (void)rate(fleet, FLEET, (int)(devices / FLEET));
     double spent = bench_seconds() - start;
     (void)getrusage(RUSAGE_SELF, &usage);
     printf("  %zu devices at d = %d, exactly: %.2f s (%.2f min), %.0f MB at most\n", devices,
            FEATURES, spent, spent / 60, (double)usage.ru_maxrss / 1024);
-    tremolo_moments_free(moments);
     fleet_free(fleet);
     free(X);
     free(y);
@@ -167,7 +128,6 @@ int main(void)
     bool patient = wanted != NULL && strcmp(wanted, "1") == 0;
     printf("simulated devices on %u processors, M reports/s, ratio to NumPy\n",
            tremolo_processors());
-    draw();
     run_many(patient ? 100000000 : 1000000);
     compare(10, 1000000);
     compare(100, 100000);

@@ -2,7 +2,7 @@
  *
  *   cost JOB FEATURES REPORTS
  *
- * JOB is `samples` or `ballots`, made in bulk and folded; `fold` or `added`, rows that are there;
+ * JOB is `samples` or `ballots`, made and folded; `fold` or `added`, rows that are there;
  * `estimate` or `ballot-estimate`, sums to coefficients and their table. Prints seconds of
  * processor time on all threads, seconds on the clock, and the most memory in MB. Each point has
  * a process of its own, so that memory is its own. */
@@ -15,10 +15,10 @@
 #include "bench.h"
 #include "fleet.h"
 #include "tremolo_experiment.h"
-#include "regression.h"
+#include "tremolo_random.h"
 #include "release.h"
 
-/* Larger fleets pass by again and again with fresh noise. */
+/* Larger fleets are this one, again and again. */
 enum { FLEET = 100000, FEATURES_MAX = 256 };
 
 struct job {
@@ -71,12 +71,16 @@ static struct fleet *make_fleet(const struct job *job)
     return fleet;
 }
 
-static void make_reports(struct tremolo_moments *moments, const struct fleet *fleet,
-                         const struct job *job)
+/* One round of the fleet, or another, to its sums and the evidence or ballots made of them. */
+static void make_round(struct fleet *fleet)
 {
-    for (size_t done = 0, pass = 0; done < job->reports; done += job->rows, pass++) {
-        must(fleet_fold(moments, fleet, pass) == TREMOLO_OK);
-    }
+    struct tremolo_debiased *evidence = NULL;
+    struct tremolo_ballot *ballots = NULL;
+    must((fleet->study.release == TREMOLO_RELEASE_BALLOT
+              ? fleet_ballots(&ballots, fleet)
+              : fleet_release(&evidence, NULL, fleet, 0, NULL)) == TREMOLO_OK);
+    tremolo_debias_free(evidence);
+    tremolo_ballot_free(ballots);
 }
 
 static void fold_rows(struct tremolo_moments *moments, const struct job *job,
@@ -152,7 +156,9 @@ int main(int argc, char **argv)
     if (whole) {
         estimate(fleet, &job, &start, &begun);
     } else if (made) {
-        make_reports(moments, fleet, &job);
+        for (size_t done = 0; done < job.reports; done += job.rows) {
+            make_round(fleet);
+        }
     } else {
         fold_rows(moments, &job, &fleet->study);
     }

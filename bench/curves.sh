@@ -1,5 +1,5 @@
-# How time and memory grow with features and with reports, beside the peers' curves: one SVG each in
-# $BUILD/bench, with the points they were drawn from as tables beside them.
+# How time and memory grow with features and with reports, beside the peers' curves: tables in
+# $BUILD/bench.
 #
 # Processor time, so that other work on the machine moves little; each point is the best of
 # BENCH_TIMES (3) and has a process of its own. Reports go to 10^6, with BENCH_LONG=1 to 10^8, which
@@ -49,35 +49,3 @@ for reports in 10000 100000 1000000 ${BENCH_LONG:+10000000 100000000}; do
 done
 echo "reports.tsv, 10 features: reports; seconds and MB: samples made and folded, NumPy's, ballots made and folded"
 cat "$made/reports.tsv"
-
-# figure NAME TITLE X Y PLOT...
-figure() {
-    gnuplot <<PLOT || exit 1
-set terminal svg size 760,480 font "sans-serif,13" background "white"
-set output "$made/$1.svg"
-set title "$2"
-set xlabel "$3"
-set ylabel "$4"
-set logscale xy
-set xrange [*:*] noextend
-set datafile missing "-"
-set key outside right top
-set grid
-set style data linespoints
-plot $5
-PLOT
-    echo "$made/$1.svg"
-}
-f=$made/features.tsv e=$made/estimate.tsv r=$made/reports.tsv
-figure time-features "Processor time of a report" "features" "microseconds" \
-    "'$f' u 1:2 t 'samples made, folded', '$f' u 1:4 t 'NumPy, the same', '$f' u 1:6 t 'samples folded', '$f' u 1:7 t 'ballots made, folded', '$f' u 1:9 t 'ballots added', 1e-4*x*x t 'grows as d^2' w l dt 2 lc 'gray'"
-figure memory-features "Memory of a simulation" "features" "MB" \
-    "'$f' u 1:3 t 'samples', '$f' u 1:5 t 'NumPy', '$f' u 1:8 t 'ballots'"
-figure estimate-features "Processor time of an estimate with its table" "features" "seconds" \
-    "'$e' u 1:2 t 'from samples', '$e' u 1:4 t 'NumPy, least squares on raw rows', '$e' u 1:6 t 'from ballots', 3e-8*x**3 t 'grows as d^3' w l dt 2 lc 'gray'"
-figure memory-estimate "Memory of an estimate" "features" "MB" \
-    "'$e' u 1:3 t 'from samples', '$e' u 1:5 t 'NumPy, least squares on raw rows', '$e' u 1:7 t 'from ballots'"
-figure time-reports "Processor time by reports, 10 features" "reports" "seconds" \
-    "'$r' u 1:2 t 'samples made, folded', '$r' u 1:4 t 'NumPy, the same', '$r' u 1:6 t 'ballots made, folded', 1e-7*x t 'grows as reports' w l dt 2 lc 'gray'"
-figure memory-reports "Memory by reports, 10 features" "reports" "MB" \
-    "'$r' u 1:3 t 'samples', '$r' u 1:5 t 'NumPy', '$r' u 1:7 t 'ballots'"

@@ -5,7 +5,7 @@
 
 #include "tremolo_client.h"
 #include "tremolo_planning.h"
-#include "tremolo_predict_table.h"
+#include "tremolo_predict.h"
 #include "tremolo_estimate.h"
 #include "tremolo_regression.h"
 #include "tremolo_server.h"

@@ -96,7 +96,7 @@ def one(dice, folder, document):
             name: pick()
             for name in dice.sample(
                 ["epsilon", "neighbours", "protect", "release", "method", "seed", "threads", "test_share",
-                 "delta", "rounds", "vectors", "alpha", "ridge", "scale", "features", "bounds"],
+                 "delta", "rounds", "features", "bounds"],
                 dice.randrange(4),
             )
         }
@@ -111,7 +111,7 @@ def one(dice, folder, document):
         tremolo.explain(epsilon=pick(), delta=pick(), neighbours=pick(), releases=pick(), dimension=pick())
     elif what == 5:
         tremolo.plan(dimension=dice.choice([1, 3, pick()]), devices=pick(), epsilon=dice.choice([1, pick()]),
-                     neighbours=pick(), r2=pick(), power=pick(), effect=pick())
+                     neighbours=pick(), r2=pick(), half_width=pick(), effect=pick())
     elif what == 6:
         path = folder / "reports"
         path.write_bytes(bytes(mutate(dice, "tremolo reports 2\n" + STUDY + "\n"), "utf-8", "surrogatepass"))

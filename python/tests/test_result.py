@@ -56,9 +56,10 @@ def test_what_noise_hides_is_nan(people):
 
 
 def test_showing(result):
-    assert "P>|t|" in result.summary() and "any two samples" in result.summary()
+    assert "Pr(>|t|)" in result.summary() and "any two samples" not in result.summary()
+    assert "any two samples" in result.summary(full=True) and "any two samples" in " ".join(str(result.guarantee).split())
     shown = result._repr_html_()
-    assert "<table>" in shown and "(intercept)" in shown
+    assert shown.startswith("<pre>") and "(intercept)" in shown
     evil = json.loads(result.to_json())
     evil["title"] = "<script>alert(1)</script>"
     assert "<script>" not in Result(evil)._repr_html_()
@@ -115,13 +116,13 @@ def test_plans_are_the_commands(program, study):
     assert plan.document == said
     assert not plan.told and plan.devices_needed > 1000 and "too few" in plan.summary()
     plan = tremolo.plan(dimension=8, devices=55_000, epsilon=2)
-    assert plan.told and not plan.identified and "may stay hidden" in plan.summary()
+    assert plan.told and not plan.identified and "read score sets" in plan.summary()
     assert "<table>" in plan._repr_html_() and "devices_needed" in plan.to_frame().columns
     assert ".0%" not in plan._repr_html_() and "79.2%" in plan._repr_html_()
     assert tremolo.plan(study).document["devices"] == 3000
     assert tremolo.plan(study, neighbours="distance=1").document["privacy"]["release"] == "sample"
     for bad in ({}, {"dimension": 3, "devices": 10}, {"dimension": 0, "devices": 10, "epsilon": 1},
-                {"dimension": 3, "devices": 10, "epsilon": 1, "radius": 1},
-                {"dimension": 3, "devices": 10, "epsilon": 1, "power": 0.8}):
+                {"dimension": 3, "devices": 10, "epsilon": 1, "effect": 0},
+                {"dimension": 3, "devices": 10, "epsilon": 1, "correlation": -0.9}):
         with pytest.raises(InputError):
             tremolo.plan(**bad)

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 #include "audit.h"
-#include "regression.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 /* ---- checks (checks.c) */
 

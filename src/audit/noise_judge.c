@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "audit_battery.h"
-#include "regression.h"
+#include "tremolo_regression.h"
 #include "release.h"
 
 enum { NAME_BYTES = 48 };

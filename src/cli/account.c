@@ -7,7 +7,7 @@
 #include "options.h"
 #include "accountant.h"
 #include "tremolo_table.h"
-#include "words.h"
+#include "tremolo_words.h"
 
 #include <math.h>
 #include <stdio.h>

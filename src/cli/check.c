@@ -7,7 +7,7 @@
 
 #include "members.h"
 #include "options.h"
-#include "tremolo_server.h"
+#include "server.h"
 
 struct check_arguments {
     const char *rescued;

@@ -1,4 +1,8 @@
-/* common.c -- messages and number parsing shared by the subcommands. */
+/* common.c -- what every subcommand shares: messages, exit codes, numbers, checks of file names.
+ *
+ * The program never calls setlocale(), so numbers are read and written with a decimal point
+ * everywhere. Text that comes from outside is cleaned before it is printed: no file name and no
+ * answer of a server can steer a terminal. */
 #include "cli.h"
 
 #include <errno.h>
@@ -34,7 +38,6 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* We never call setlocale, so strtod reads the C locale's decimal point. */
 bool cli_parse_long(long *value, const char *text)
 {
     char *end = NULL;
@@ -71,6 +74,8 @@ static bool without_commas(char *plain, size_t bytes, const char *text)
     return !grouped || strspn(text, digits) == 0;
 }
 
+/* A fraction is good where a factor makes it whole, as 2.5k does. Beyond 2^53 a double has gaps, and
+ * only plain digits are exact. */
 bool cli_parse_count(uint64_t *count, const char *text)
 {
     enum { LONGEST = 40 };
@@ -172,6 +177,7 @@ int cli_check_apart(const char *command, const char *path, const char *const *ot
     return CLI_DONE;
 }
 
+/* Threads inherit the mask: this comes before the first of them. */
 void cli_hold_signals(sigset_t *signals, bool hangup)
 {
     (void)sigemptyset(signals);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,22 +22,91 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "coefficients.h"
 #include "explain.h"
-#include "tremolo_demo.h"
 #include "fetch.h"
-#include "guarantee_print.h"
 #include "files.h"
-#include "members.h"
 #include "options.h"
 #include "progress.h"
-#include "ledger_file.h"
+#include "text.h"
 #include "tremolo_client.h"
 #include "tremolo_planning.h"
-#include "regression.h"
-#include "tremolo_server.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
+#include "server.h"
 
 enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
+
+/* ---------------------------------------------------------------- people and questions */
+
+enum { FEATURES = 3 };
+enum { PAPER, BALLOT, STUDIES };
+
+struct question {
+    const char *title;
+    const char *json;
+    const char *policy; /* of the demo's devices, a policy file */
+    unsigned rounds;    /* each of them a report of every device */
+};
+
+/* True coefficients in own units, the intercept last. */
+static const char *const names[FEATURES + 1] = {"age", "steps", "sleep", "(intercept)"};
+/* Per year, per thousand steps, per hour; at age 0 without steps or sleep. */
+static const double truth[FEATURES + 1] = {0.15, -0.9, -1.2, 71.0};
+
+#define QUESTION(release)                                                                          \
+    "{\"tremolo\": 1, \"title\": \"Does activity predict resting pulse, given age and sleep? "     \
+    "(" release ")\",\n"
+#define AGE   "\"name\": \"age\", \"unit\": \"years\", "
+#define STEPS "\"name\": \"steps\", \"unit\": \"thousands a day\", "
+#define SLEEP "\"name\": \"sleep\", \"unit\": \"hours\", "
+#define PULSE "\"name\": \"pulse\", \"unit\": \"beats a minute\", "
+
+/* Bounds for the noisy sample; for the ballot the range that nine of ten lie in. */
+static const struct question questions[STUDIES] = {
+    [PAPER] = {"the paper's release",
+               QUESTION("noisy samples") " \"features\": [{" AGE "\"low\": 18, \"high\": 88},\n"
+                                         "              {" STEPS "\"low\": 0, \"high\": 18},\n"
+                                         "              {" SLEEP "\"low\": 4, \"high\": 10}],\n"
+                                         " \"response\": {" PULSE "\"low\": 35, \"high\": 95},\n"
+                                         " \"privacy\": {\"epsilon\": 2, \"delta\": 1e-5,\n"
+                                         "             \"neighbours\": {\"distance\": 0.25},\n"
+                                         "             \"protects\": \"features\"},\n"
+                                         " \"protocol\": {\"kind\": \"iterative\", \"rounds\": 2, "
+                                         "\"vectors\": 1,\n"
+                                         "              \"alpha\": 0.2, \"lambda\": 0.2, "
+                                         "\"omega\": 1}}\n",
+               "{\"distance\": {\"age\": 8.75, \"steps\": 2.25, \"sleep\": 0.75}}", 2},
+    [BALLOT] = {"ballots",
+                QUESTION("ballots") " \"features\": [{" AGE "\"low\": 20, \"high\": 78},\n"
+                                    "              {" STEPS "\"low\": 3, \"high\": 16},\n"
+                                    "              {" SLEEP "\"low\": 5, \"high\": 9}],\n"
+                                    " \"response\": {" PULSE "\"low\": 50, \"high\": 73},\n"
+                                    " \"privacy\": {\"epsilon\": 2, \"neighbours\": \"any\",\n"
+                                    "             \"protects\": \"all\"},\n"
+                                    " \"protocol\": {\"release\": \"ballot\"}}\n",
+                "{\"distance\": \"any\"}", 1},
+};
+static const double ballot_epsilon = 2;
+static const double true_r2 = 0.76;
+
+/* Person `index`: age, steps, hours of sleep; and resting pulse. The same index and seed give the
+ * same person. Pulse rises with age and falls with steps and sleep; older people walk less, active
+ * people sleep a little longer. All values but rare extremes, which the device clamps, lie within
+ * the study's public bounds. */
+static void make_person(double features[FEATURES], double *pulse, size_t index, uint64_t seed)
+{
+    struct tremolo_random random = {seed * 0x2545f4914f6cdd1du + index};
+    double age = 18.0 + 62.0 * tremolo_random_uniform(&random);
+    double steps = 9.5 - 0.05 * (age - 49.0) + 3.8 * tremolo_random_normal(&random);
+    double sleep = 7.0 + 0.08 * (steps - 9.5) + 1.2 * tremolo_random_normal(&random);
+    features[0] = age;
+    features[1] = fmin(fmax(steps, 0.0), 18.0);
+    features[2] = fmin(fmax(sleep, 4.0), 10.0);
+    *pulse = truth[FEATURES] + 3.0 * tremolo_random_normal(&random);
+    for (size_t i = 0; i < FEATURES; i++) {
+        *pulse += truth[i] * features[i];
+    }
+}
 
 struct demo {
     size_t devices;
@@ -45,8 +115,8 @@ struct demo {
     uint64_t seed;
     bool stay;
     struct tremolo_server *server;
-    char study_url[TREMOLO_DEMO_STUDIES][256];
-    struct tremolo_policy policy[TREMOLO_DEMO_STUDIES];
+    char study_url[STUDIES][256];
+    struct tremolo_policy policy[STUDIES];
     char *token; /* the operator's, who opens studies and ends rounds */
     unsigned round;
     struct tremolo_files files;
@@ -110,7 +180,7 @@ static int create_study(struct demo *demo, size_t study)
     json_t *answer = NULL;
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/studies",
                    tremolo_server_port(demo->server));
-    int code = ask(&answer, demo, url, tremolo_demo_study[study].json, "the study was not taken");
+    int code = ask(&answer, demo, url, questions[study].json, "the study was not taken");
     (void)snprintf(demo->study_url[study], sizeof demo->study_url[study], "%s/%s", url,
                    member_text(answer, "id"));
     json_decref(answer);
@@ -122,7 +192,7 @@ static int create_studies(struct demo *demo)
     char path[PATH_BYTES + 32];
     (void)snprintf(path, sizeof path, "%s/server/operator.token", demo->data);
     int code = cli_read_token(&demo->token, "demo", path);
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
+    for (size_t i = 0; i < STUDIES && code == CLI_DONE; i++) {
         code = create_study(demo, i);
     }
     return code;
@@ -165,21 +235,21 @@ static void take_part(struct demo *demo, size_t index, size_t study)
     struct tremolo_client_receipt receipt;
     char state[PATH_BYTES + 32];
     char why[TREMOLO_CLIENT_WHY_BYTES] = "";
-    double values[TREMOLO_DEMO_FEATURES + 1];
+    double values[FEATURES + 1];
     (void)snprintf(state, sizeof state, "%s/devices/%zu", demo->data, index);
     options.study_url = demo->study_url[study];
     options.state_directory = state;
     options.server_key = tremolo_server_key(demo->server);
     options.enrol = true;
     options.policy = &demo->policy[study];
-    options.ledger_studies = TREMOLO_DEMO_STUDIES;
+    options.ledger_studies = STUDIES;
     enum tremolo_status status = tremolo_client_open(&client, why, &options, &around);
     if (status != TREMOLO_OK) {
         note_failure(demo, why);
         return;
     }
-    tremolo_demo_person(values, &values[TREMOLO_DEMO_FEATURES], index, demo->seed);
-    status = tremolo_client_values(client, values, TREMOLO_DEMO_FEATURES + 1);
+    make_person(values, &values[FEATURES], index, demo->seed);
+    status = tremolo_client_values(client, values, FEATURES + 1);
     if (status == TREMOLO_OK) {
         status = tremolo_client_report(client, &receipt);
     }
@@ -194,8 +264,8 @@ static void *run_devices(void *context)
     struct demo *demo = context;
     size_t index;
     while ((index = atomic_fetch_add(&demo->next, 1)) < demo->devices) {
-        for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-            if (demo->round < tremolo_demo_study[i].rounds) {
+        for (size_t i = 0; i < STUDIES; i++) {
+            if (demo->round < questions[i].rounds) {
                 take_part(demo, index, i);
             }
         }
@@ -206,8 +276,8 @@ static void *run_devices(void *context)
 
 static int read_policies(struct demo *demo)
 {
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-        const char *text = tremolo_demo_study[i].policy;
+    for (size_t i = 0; i < STUDIES; i++) {
+        const char *text = questions[i].policy;
         char why[256] = "out of memory";
         if (tremolo_policy_parse(&demo->policy[i], why, sizeof why, text, strlen(text)) !=
             TREMOLO_OK) {
@@ -246,15 +316,15 @@ static int send_reports(struct demo *demo)
     double start = cli_seconds();
     demo->files = tremolo_files_system();
     demo->files.fsync = no_sync;
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-        rounds = tremolo_demo_study[i].rounds > rounds ? tremolo_demo_study[i].rounds : rounds;
+    for (size_t i = 0; i < STUDIES; i++) {
+        rounds = questions[i].rounds > rounds ? questions[i].rounds : rounds;
     }
     progress_bar.begin(NULL, "devices, round by round", rounds * demo->devices);
     for (demo->round = 0; demo->round < rounds && demo->failed == 0 && code == CLI_DONE;
          demo->round++) {
         run_round(demo);
-        for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
-            code = demo->round + 1 < tremolo_demo_study[i].rounds ? close_round(demo, i) : code;
+        for (size_t i = 0; i < STUDIES && code == CLI_DONE; i++) {
+            code = demo->round + 1 < questions[i].rounds ? close_round(demo, i) : code;
         }
     }
     progress_bar.end(NULL);
@@ -271,14 +341,14 @@ static int send_reports(struct demo *demo)
 /* Least squares on what the devices kept to themselves. */
 static bool raw_least_squares(double *beta, double *intercept, const struct demo *demo)
 {
-    double *X = calloc(demo->devices * TREMOLO_DEMO_FEATURES, sizeof *X);
+    double *X = calloc(demo->devices * FEATURES, sizeof *X);
     double *y = calloc(demo->devices, sizeof *y);
     bool good = X != NULL && y != NULL;
     for (size_t i = 0; good && i < demo->devices; i++) {
-        tremolo_demo_person(X + i * TREMOLO_DEMO_FEATURES, &y[i], i, demo->seed);
+        make_person(X + i * FEATURES, &y[i], i, demo->seed);
     }
-    good = good && tremolo_ols(beta, intercept, NULL, NULL, NULL, X, y, demo->devices,
-                               TREMOLO_DEMO_FEATURES, true) == TREMOLO_OK;
+    good = good && tremolo_ols(beta, intercept, NULL, NULL, NULL, X, y, demo->devices, FEATURES,
+                               true) == TREMOLO_OK;
     free(X);
     free(y);
     return good;
@@ -295,53 +365,49 @@ static void print_estimate(const json_t *answer, size_t index)
     }
 }
 
-static void print_table(json_t *const answer[TREMOLO_DEMO_STUDIES], const double *raw)
+static void print_table(json_t *const answer[STUDIES], const double *raw)
 {
     (void)printf("%-31s", "pulse, beats a minute");
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-        (void)printf(" | %30s", tremolo_demo_study[i].title);
+    for (size_t i = 0; i < STUDIES; i++) {
+        (void)printf(" | %30s", questions[i].title);
     }
     (void)printf("\n%-11s %9s %9s", "per unit of", "truth", "raw data");
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+    for (size_t i = 0; i < STUDIES; i++) {
         (void)printf(" | %9s %20s", "estimate", "95% interval");
     }
-    for (size_t i = 0; i <= TREMOLO_DEMO_FEATURES; i++) {
-        (void)printf("\n%-11s %9.3f %9.3f", tremolo_demo_names[i], tremolo_demo_truth[i], raw[i]);
-        for (size_t k = 0; k < TREMOLO_DEMO_STUDIES; k++) {
+    for (size_t i = 0; i <= FEATURES; i++) {
+        (void)printf("\n%-11s %9.3f %9.3f", names[i], truth[i], raw[i]);
+        for (size_t k = 0; k < STUDIES; k++) {
             print_estimate(answer[k], i);
         }
     }
     (void)printf("\n");
 }
 
-/* What the paper's release would have given at the ballot's guarantee. In the ballots' ranges, which
- * nine of ten lie in, people vary as a plan guesses unless told otherwise. */
+/* What the paper's release would have given at the ballot's guarantee, by the plan's usual guesses of
+ * how people vary. */
 static void print_comparison(const struct demo *demo)
 {
-    struct tremolo_plan_request request = {.guess = {.dimension = TREMOLO_DEMO_FEATURES,
-                                                     .devices = (double)demo->devices,
-                                                     .feature_variance = 0.62 * 0.62,
-                                                     .r2 = tremolo_demo_r2,
-                                                     .response_variance = 0.62 * 0.62,
-                                                     .level = 0.95},
-                                           .release = TREMOLO_RELEASE_SAMPLE,
-                                           .epsilon = tremolo_demo_epsilon,
-                                           .delta = 1e-5,
-                                           .response_private = true,
-                                           .rounds = 1,
-                                           .samples = 1};
+    struct tremolo_plan_request request;
+    tremolo_plan_begin(&request);
+    request.guess.dimension = FEATURES;
+    request.guess.devices = (double)demo->devices;
+    request.guess.r2 = true_r2;
+    request.release = TREMOLO_RELEASE_SAMPLE;
+    request.epsilon = ballot_epsilon;
     struct tremolo_plan_answer plan;
     if (tremolo_plan_study(&plan, &request) == TREMOLO_OK) {
         const struct tremolo_plan_lever *ballots = &plan.levers[1];
-        coefficients_paragraph(
+        text_paragraph(
+            stdout,
             "For any two people, all protected, at epsilon 2 (delta 1e-5) the paper's "
             "release would have given R^2 %.2f with these devices, ballots %.2f, and "
             "would need about %.2g million "
             "devices for its coefficients, ballots %.2g thousand ('tremolo plan --dimension %d "
             "--devices %zu --epsilon %g --r2 %g').",
             plan.result.r2_auto, ballots->r2, tremolo_digits_up(plan.verdict.devices, 2) / 1e6,
-            tremolo_digits_up(ballots->devices, 2) / 1e3, TREMOLO_DEMO_FEATURES, demo->devices,
-            tremolo_demo_epsilon, tremolo_demo_r2);
+            tremolo_digits_up(ballots->devices, 2) / 1e3, FEATURES, demo->devices, ballot_epsilon,
+            true_r2);
     }
 }
 
@@ -351,55 +417,53 @@ static void print_guarantee(const json_t *answer, const char *title)
     size_t index;
     json_t *sentence;
     (void)printf("\n---- %s\n", title);
-    coefficients_paragraph("%s", member_text(json_object_get(answer, "inference"), "why"));
+    text_paragraph(stdout, "%s", member_text(json_object_get(answer, "inference"), "why"));
     json_array_foreach(json_object_get(answer, "not_identified"), index, sentence)
     {
-        coefficients_paragraph("%s", json_string_value(sentence));
+        text_paragraph(stdout, "%s", json_string_value(sentence));
     }
-    guarantee_print(guarantee, member_number(guarantee, "delta"));
+    text_guarantee(stdout, guarantee, member_number(guarantee, "delta"));
 }
 
-static void print_all(const struct demo *demo, json_t *const answer[TREMOLO_DEMO_STUDIES],
-                      const double *raw)
+static void print_all(const struct demo *demo, json_t *const answer[STUDIES], const double *raw)
 {
     (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each; the "
                  "paper's has %u rounds\n\n",
-                 demo->devices, demo->seconds, tremolo_demo_study[TREMOLO_DEMO_PAPER].rounds);
+                 demo->devices, demo->seconds, questions[PAPER].rounds);
     print_table(answer, raw);
     (void)printf(
         "\n'truth' made the people up, 'raw data' is least squares on their samples, which "
         "no server saw;\nestimates are what the server has learnt from the reports.\n\n");
     print_comparison(demo);
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
-        print_guarantee(answer[i], tremolo_demo_study[i].title);
+    for (size_t i = 0; i < STUDIES; i++) {
+        print_guarantee(answer[i], questions[i].title);
     }
     (void)printf("\nMind the neighbours: the demo's devices have a policy that takes the paper's "
                  "study,\n%s: people further apart are not protected.\nA device with the default "
                  "policy counts any two people: it refuses that study, as its "
                  "page\n/studies/%s/about does, and takes the ballot.\n\n",
-                 tremolo_demo_study[TREMOLO_DEMO_PAPER].policy,
-                 strrchr(demo->study_url[TREMOLO_DEMO_PAPER], '/') + 1);
+                 questions[PAPER].policy, strrchr(demo->study_url[PAPER], '/') + 1);
     (void)printf("Everything lies in %s: server/ has the log and the keys, devices/ the ledgers\n",
                  demo->data);
 }
 
 static int print_results(struct demo *demo)
 {
-    double raw[TREMOLO_DEMO_FEATURES + 1] = {0};
-    json_t *answer[TREMOLO_DEMO_STUDIES] = {NULL};
+    double raw[FEATURES + 1] = {0};
+    json_t *answer[STUDIES] = {NULL};
     int code = CLI_DONE;
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES && code == CLI_DONE; i++) {
+    for (size_t i = 0; i < STUDIES && code == CLI_DONE; i++) {
         char url[300];
         (void)snprintf(url, sizeof url, "%s/estimate", demo->study_url[i]);
         code = ask(&answer[i], demo, url, NULL, "there is no estimate");
     }
-    if (code == CLI_DONE && !raw_least_squares(raw, &raw[TREMOLO_DEMO_FEATURES], demo)) {
+    if (code == CLI_DONE && !raw_least_squares(raw, &raw[FEATURES], demo)) {
         code = cli_fail(CLI_FAILED, "demo", "least squares on the raw data failed");
     }
     if (code == CLI_DONE) {
         print_all(demo, answer, raw);
     }
-    for (size_t i = 0; i < TREMOLO_DEMO_STUDIES; i++) {
+    for (size_t i = 0; i < STUDIES; i++) {
         json_decref(answer[i]);
     }
     return code;

@@ -79,6 +79,7 @@ static int read_secret(char **text, size_t *length, const char *command, const c
     return cli_read_file(text, length, command, name, most);
 }
 
+/* Keys are copied between machines, where a line may end in CR LF or in nothing. */
 int cli_read_key(unsigned char *bytes, size_t length, const char *command, const char *name,
                  bool secret)
 {
@@ -99,6 +100,7 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
                : cli_fail(CLI_USAGE, command, "%s: must hold %zu bytes in base64url", name, length);
 }
 
+/* It goes into a header, where a space or a control character would end it or begin another one. */
 int cli_read_token(char **token, const char *command, const char *name)
 {
     enum { LONGEST = 8192 };
@@ -111,7 +113,7 @@ int cli_read_token(char **token, const char *command, const char *name)
     size_t used = strcspn(text, "\r\n");
     bool good = used > 0 && strspn(text + used, "\r\n") == length - used;
     for (size_t i = 0; i < used; i++) {
-        good = good && text[i] > 0x20 && text[i] < 0x7f; /* it goes into a header */
+        good = good && text[i] > 0x20 && text[i] < 0x7f;
     }
     if (!good) {
         sodium_memzero(text, length);
@@ -159,6 +161,7 @@ static void add_placeholders(struct tremolo_study_problems *problems, const char
     json_decref(root);
 }
 
+/* The library's problems and ours are in one list, so that a file is corrected in one pass. */
 int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
                     const char *command, const char *name)
 {
@@ -214,7 +217,7 @@ int cli_read_policy(struct tremolo_policy *policy, const char *command, const ch
 
 /* ---- writing */
 
-/* A new file in the same folder, under a name made from `beside`, with the mode that any new file
+/* A new file in the same folder, under a name made from the template, with the mode that any new file
  * gets: mkostemp() alone would make it unreadable for others. */
 static FILE *open_beside(char *beside)
 {
@@ -231,6 +234,8 @@ static FILE *open_beside(char *beside)
     return out;
 }
 
+/* The name is complete or absent at any moment, also after a power cut: the data are synced before the
+ * name is changed. */
 int cli_save(const char *command, const char *path, save_fn write, const void *context)
 {
     static const char ending[] = ".XXXXXX";
@@ -261,6 +266,7 @@ int cli_save(const char *command, const char *path, save_fn write, const void *c
 
 /* ---- folders */
 
+/* Within one file system, so that each move is atomic. */
 static bool move_file(const char *from, const char *to, const char *name)
 {
     char old[2 * PATH_MAX], new[2 * PATH_MAX];
@@ -293,6 +299,7 @@ static bool move_files(const char *from, const char *to, const char *const *but)
     return good;
 }
 
+/* Two runs at once have a folder each; the later one replaces the files of the earlier. */
 int cli_fill_folder(const char *command, const char *out, const char *const *last, folder_fn make,
                     const void *context)
 {

@@ -1,12 +1,16 @@
 /* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli.h"
-#include "estimate_show.h"
+#include "estimate_json.h"
+#include "fetch.h"
+#include "result.h"
 #include "tremolo_estimate.h"
+#include "tremolo_server.h"
 
 static const char command[] = "fit";
 
@@ -14,7 +18,10 @@ static const char command[] = "fit";
 #define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative"
 static const char *const predictors[] = {"auto", "one-shot", "unbiased", "pooled", "iterative"};
 
+static const double usual_level = 0.95; /* which a server computes unasked */
+
 struct fit_options {
+    const char *study; /* its id in a directory; NULL: the only one */
     struct tremolo_report_fit_options fit;
     struct estimate_wish wish;
 };
@@ -24,8 +31,7 @@ struct fit_options {
 #define TO(member) OPTION_TO(struct fit_options, member)
 
 static const struct option_rule rules[] = {
-    OPTION_RULE("study", "ID", TEXT, TO(wish.study),
-                .help = "which one, when a directory has several"),
+    OPTION_RULE("study", "ID", TEXT, TO(study), .help = "which one, when a directory has several"),
     OPTION_RULE("method", "M", CHOICE, TO(fit.predictor), .words = PREDICTOR_WORDS,
                 .otherwise = "auto",
                 .help = "what predicts. Coefficients and intervals are the unbiased estimator's "
@@ -52,7 +58,56 @@ static int fit_file(const struct fit_options *options, const char *path)
     return estimate_show(command, document, &options->wish);
 }
 
-/* What would change nothing is refused, lest somebody believe that it did. */
+/* From a server, with intervals of the level that is asked for. */
+static int fetch_estimate(char **text, const char *where, const struct fit_options *options)
+{
+    char url[2048], path[64] = "/estimate";
+    if (options->fit.level != usual_level) {
+        (void)snprintf(path, sizeof path, "/estimate?level=%.17g", options->fit.level);
+    }
+    int code = fetch_join(url, sizeof url, command, where, path);
+    if (code == CLI_DONE && strstr(url, "/studies/") == NULL) {
+        *strrchr(url, '/') = '\0';
+        return cli_fail(CLI_USAGE, command,
+                        "%s is no study's address, which ends in /v1/studies/ and its id; 'tremolo "
+                        "status %s' lists them",
+                        url, url);
+    }
+    return code == CLI_DONE ? fetch_text(text, command, url, NULL) : code;
+}
+
+static int read_estimate(char **text, const char *where, const struct fit_options *options)
+{
+    char words[TREMOLO_WORDS_BYTES];
+    enum tremolo_status status =
+        tremolo_server_offline(text, where, options->study, options->fit.level, words);
+    const char *remedy = status == TREMOLO_STORE_IN_USE      ? "; or ask it: tremolo fit URL"
+                         : status == TREMOLO_STUDY_NOT_NAMED ? "; choose by --study"
+                                                             : "";
+    return status == TREMOLO_OK
+               ? CLI_DONE
+               : cli_fail(cli_exit_of(status), command, "%s: %s%s", where, words, remedy);
+}
+
+static int fit_served(const char *where, const struct fit_options *options)
+{
+    char *text = NULL;
+    bool remote = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
+    int code =
+        remote ? fetch_estimate(&text, where, options) : read_estimate(&text, where, options);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    json_t *document = json_loads(text, 0, NULL);
+    free(text);
+    if (!estimate_document_is(document)) {
+        json_decref(document);
+        return cli_fail(CLI_FAILED, command, "%s: this is not an estimate", where);
+    }
+    return estimate_show(command, document, &options->wish);
+}
+
+/* An option without effect is refused: the reader would believe that it had one. */
 static int check_effect(const struct options_given *given, const struct fit_options *options,
                         bool served)
 {
@@ -68,7 +123,7 @@ static int check_effect(const struct options_given *given, const struct fit_opti
 
 static int run(int argc, char **argv)
 {
-    struct fit_options options = {.wish = {.study = NULL}};
+    struct fit_options options = {.study = NULL};
     struct options_given given;
     struct stat about;
     int code = CLI_DONE;
@@ -89,8 +144,7 @@ static int run(int argc, char **argv)
     if (code != CLI_DONE) {
         return code;
     }
-    options.wish.level = options.fit.level;
-    return served ? estimate_find(command, path, &options.wish) : fit_file(&options, path);
+    return served ? fit_served(path, &options) : fit_file(&options, path);
 }
 
 const struct cli_command cli_fit = {

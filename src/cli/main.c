@@ -5,7 +5,7 @@
  * is a word, a tab and its help, or :files or :directories for names that the shell completes itself. */
 #include "cli.h"
 #include "options.h"
-#include "words.h"
+#include "tremolo_words.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 /* ---------------------------------------------------------------- the list of commands */
 
 static int run_version(int argc, char **argv);
+/* "help study init" is "study init --help": a command explains itself by its own table. */
 static int run_help(int argc, char **argv);
 static int run_completion(int argc, char **argv);
 
@@ -76,6 +77,7 @@ static int run_version(int argc, char **argv)
     return CLI_DONE;
 }
 
+/* In the order of the list, which is alphabetical except for the last three. */
 static void print_commands(FILE *stream)
 {
     (void)fputs("usage: tremolo COMMAND [OPTIONS] [FILE]\n\n", stream);
@@ -104,6 +106,7 @@ static int run_help(int argc, char **argv)
 
 /* ---------------------------------------------------------------- completion: scripts */
 
+/* COMP_WORDS has the command line; mapfile and compopt are of bash 4. */
 static const char bash[] =
     "_tremolo() {\n"
     "    local line\n"
@@ -156,6 +159,7 @@ static const char fish[] =
 
 /* ---------------------------------------------------------------- completion: words */
 
+/* A word with its explanation, if what was typed so far is its beginning. */
 static void propose(const char *begun, const char *dashes, const char *word, size_t length,
                     const char *about)
 {
@@ -179,6 +183,7 @@ static const struct option_rule *waits_for_value(const struct cli_command *comma
     return NULL;
 }
 
+/* Choices are words, files and directories are the shell's to complete, numbers cannot be guessed. */
 static void propose_value(const struct option_rule *rule, const char *begun)
 {
     if (rule->type == OPTION_CHOICE) {
@@ -220,7 +225,8 @@ static void propose_options(const struct cli_command *command, const struct cli_
     propose(begun, "--", "help", 4, "what the command and its options do");
 }
 
-/* What words[count - 1] may become. */
+/* What words[count - 1] may become: a command, the value of the option before it, an option, an action,
+ * or a file. */
 static void propose_all(const char *const *words, size_t count)
 {
     const char *begun = count > 0 ? words[count - 1] : "";
@@ -276,6 +282,7 @@ static int run_completion(int argc, char **argv)
 
 /* ---------------------------------------------------------------- the program */
 
+/* The customary options of programs that have no commands. */
 static const char *canonical_name(const char *name)
 {
     if (strcmp(name, "--version") == 0) {
@@ -296,6 +303,7 @@ static int finish(const char *name, int code)
     return code;
 }
 
+/* A misspelt command is answered with the nearest one. */
 static int no_such_command(const char *name)
 {
     const char *words[COMMAND_COUNT];

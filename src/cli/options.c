@@ -15,8 +15,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "tremolo_refusal.h"
 #include "tremolo_table.h"
-#include "words.h"
+#include "tremolo_words.h"
 
 enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };
 
@@ -68,13 +69,11 @@ bool options_has(const struct options_given *given, const char *name)
     return false;
 }
 
-uint32_t options_bits(const struct options_given *given, const char *const *names, unsigned count)
+int options_refuse(const char *command, const struct tremolo_refusal *refusal)
 {
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < count; i++) {
-        bits |= options_has(given, names[i]) ? 1u << i : 0;
-    }
-    return bits;
+    return refusal->member == NULL
+               ? cli_fail(CLI_USAGE, command, "%s", refusal->why)
+               : cli_fail(CLI_USAGE, command, "--%s %s", refusal->member, refusal->why);
 }
 
 /* What a value must be: "a number above 0 and at most 5", "exact, zcdp or paper"; "" for texts and

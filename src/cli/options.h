@@ -100,8 +100,9 @@ bool options_parse(struct options_given *given, void *options, int *exit_code,
 
 bool options_has(const struct options_given *given, const char *name);
 
-/* Bit 1 << i for each of the names that is given. */
-uint32_t options_bits(const struct options_given *given, const char *const *names, unsigned count);
+/* Say what a request was refused for, with the option's name for the member's. Returns CLI_USAGE. */
+struct tremolo_refusal;
+int options_refuse(const char *command, const struct tremolo_refusal *refusal);
 
 /* For `take`: "any" (0) and "distance=R" to a double; ADDR:PORT or [ADDR]:PORT, numeric, to a
  * struct options_address. */

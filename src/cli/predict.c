@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "files.h"
 #include "options.h"
-#include "tremolo_predict_table.h"
+#include "tremolo_predict.h"
 
 static const char command[] = "predict";
 
@@ -17,6 +17,13 @@ struct predict_options {
     double level; /* 0: the result's */
     const char *save;
     bool force;
+};
+
+/* A saved result. */
+struct source {
+    const char *path;
+    char *text;
+    size_t length;
 };
 
 #define TO(member) OPTION_TO(struct predict_options, member)
@@ -60,19 +67,18 @@ static const char *plural(size_t count, const char *one, const char *many)
 }
 
 /* What the reader of the table must know, apart from it. */
-static void say_counts(const struct tremolo_predict_counts *counts,
-                       const struct tremolo_prediction *prediction)
+static void say_counts(const struct tremolo_predict_counts *counts)
 {
-    size_t hidden = tremolo_prediction_hidden(prediction);
     if (counts->missing > 0) {
         (void)fprintf(stderr, "tremolo %s: %zu row%s a missing value and no prediction\n", command,
                       counts->missing, plural(counts->missing, " has", "s have"));
     }
-    if (counts->hidden > 0 && tremolo_prediction_has_intervals(prediction)) {
+    if (counts->hidden > 0 && counts->intervals) {
         (void)fprintf(stderr,
                       "tremolo %s: %zu row%s no mean and no interval, because noise hides %zu of "
                       "the coefficients; the prediction is by the shrunken ones\n",
-                      command, counts->hidden, plural(counts->hidden, " has", "s have"), hidden);
+                      command, counts->hidden, plural(counts->hidden, " has", "s have"),
+                      counts->coefficients_hidden);
     } else if (counts->hidden > 0) {
         (void)fprintf(stderr,
                       "tremolo %s: there are no means and no intervals, because the result has no "
@@ -89,55 +95,51 @@ static void say_counts(const struct tremolo_predict_counts *counts,
 
 /* ---------------------------------------------------------------- running */
 
-static int predict_table(const struct predict_options *options,
-                         const struct tremolo_prediction *prediction, const char *path)
+/* Predict for a table that was read, and print or save it. */
+static int predict_rows(const struct predict_options *options, const struct source *result,
+                        const struct tremolo_table *table, const char *path)
 {
     char error[TREMOLO_TABLE_ERROR_BYTES];
-    struct tremolo_table *table = NULL;
     struct tremolo_predict_counts counts = {0};
-    if (!tremolo_table_read(&table, strcmp(path, "-") == 0 ? "/dev/stdin" : path, 0, error)) {
-        return cli_fail(CLI_USAGE, command, "%s", error);
-    }
     struct tremolo_predicted *row = calloc(table->rows + 1, sizeof *row);
     const struct rows rows = {row, table->rows};
     int code = CLI_DONE;
+    enum tremolo_status status =
+        row == NULL ? TREMOLO_NO_MEMORY
+                    : tremolo_predict_table(row, &counts, result->text, result->length,
+                                            options->level, table, error);
     if (row == NULL) {
         code = cli_fail(CLI_FAILED, command, "out of memory");
-    } else if (!tremolo_predict_table(row, &counts, prediction, table, error)) {
-        code = cli_fail(CLI_USAGE, command, "%s: %s", path, error);
+    } else if (status != TREMOLO_OK) {
+        code = cli_fail(CLI_USAGE, command, "%s: %s",
+                        status == TREMOLO_MALFORMED ? result->path : path, error);
     } else if (options->save != NULL) {
         code = cli_save(command, options->save, write_rows, &rows);
     } else if (!write_rows(stdout, &rows)) {
         code = cli_fail(CLI_FAILED, command, "the table could not be written");
     }
     if (code == CLI_DONE) {
-        say_counts(&counts, prediction);
+        say_counts(&counts);
     }
     free(row);
-    tremolo_table_free(table);
     return code;
 }
 
-static int predict(const struct predict_options *options, const char *result, const char *data)
+static int predict(const struct predict_options *options, const char *path, const char *data)
 {
-    char error[TREMOLO_PREDICT_ERROR_BYTES];
-    struct tremolo_prediction *prediction = NULL;
-    char *text = NULL;
-    size_t length = 0;
-    int code = cli_read_file(&text, &length, command, result, RESULT_BYTES_MAX);
-    if (code != CLI_DONE) {
-        return code;
+    char error[TREMOLO_TABLE_ERROR_BYTES];
+    struct source result = {.path = path};
+    struct tremolo_table *table = NULL;
+    int code = cli_read_file(&result.text, &result.length, command, path, RESULT_BYTES_MAX);
+    if (code == CLI_DONE &&
+        !tremolo_table_read(&table, strcmp(data, "-") == 0 ? "/dev/stdin" : data, error)) {
+        code = cli_fail(CLI_USAGE, command, "%s", error);
     }
-    if (!tremolo_prediction_read(&prediction, text, length, error)) {
-        code = cli_fail(CLI_USAGE, command, "%s: %s", result, error);
-    } else {
-        if (options->level > 0) {
-            tremolo_prediction_set_level(prediction, options->level);
-        }
-        code = predict_table(options, prediction, data);
+    if (code == CLI_DONE) {
+        code = predict_rows(options, &result, table, data);
     }
-    tremolo_prediction_free(prediction);
-    free(text);
+    tremolo_table_free(table);
+    free(result.text);
     return code;
 }
 

@@ -1,4 +1,8 @@
-/* progress.c -- draw how much is done, and guess how long the rest takes. */
+/* progress.c -- draw how much is done, and guess how long the rest takes.
+ *
+ * Workers add steps from any thread to an atomic counter. One that finds the last drawing a tenth of a
+ * second old draws; it takes the lock by trylock, so that no worker ever waits for the terminal. In a
+ * pipe `total` is 0 and nothing is drawn. */
 #include "progress.h"
 
 #include <pthread.h>
@@ -27,6 +31,7 @@ static void begin(void *unused, const char *what, size_t steps)
     atomic_store(&bar.done, 0);
 }
 
+/* The rest is taken to be as fast as the steps so far. */
 static void draw(size_t done, double time)
 {
     char text[BAR_WIDTH + 1];

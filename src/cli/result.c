@@ -18,7 +18,7 @@
 #include "study_internal.h"
 #include "text.h"
 #include "tremolo_study_file.h"
-#include "words.h"
+#include "tremolo_words.h"
 #include "web_files.h"
 
 struct saving {
@@ -29,7 +29,8 @@ struct saving {
 
 /* ---------------------------------------------------------------- how it was made */
 
-/* One argument as a shell would read it back. */
+/* One argument as a shell reads it back: bare if none of its characters is special, else in single
+ * quotes, where a quote itself leaves them, is escaped, and enters them again. */
 static void quote(FILE *out, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -74,10 +75,11 @@ void result_set_made(json_t *document, const char *line)
 /* ---------------------------------------------------------------- CSV */
 
 /* Seventeen digits bring a number back as it was; what is not known is empty. */
-static void csv_number(FILE *out, const json_t *value)
+static void put_value(FILE *out, const json_t *value)
 {
-    (void)fputc(',', out);
-    if (json_is_boolean(value)) {
+    if (json_is_string(value)) {
+        (void)fputs(json_string_value(value), out);
+    } else if (json_is_boolean(value)) {
         (void)fputs(json_is_true(value) ? "true" : "false", out);
     } else if (json_is_number(value)) {
         (void)fprintf(out, "%.17g", json_number_value(value));
@@ -86,7 +88,7 @@ static void csv_number(FILE *out, const json_t *value)
 
 /* A spreadsheet takes what starts with one of these for a formula and runs it; an
  * apostrophe before it makes it text. Numbers are ours and stay numbers. */
-static void csv_name(FILE *out, const char *name)
+static void put_name(FILE *out, const char *name)
 {
     char guarded[RESULT_LINE_BYTES];
     bool formula = name[0] != '\0' && strchr("=+-@\t\r", name[0]) != NULL;
@@ -94,43 +96,62 @@ static void csv_name(FILE *out, const char *name)
     tremolo_words_quote(out, guarded);
 }
 
+/* The columns after the name: of what they are a member, and of which name. */
+enum { ROW, SCORE, PREDICTION, INFLATION, RESULT, SOURCES };
+static const struct {
+    const char *title;
+    int of;
+    const char *key;
+} columns[] = {{"estimate", ROW, "estimate"},
+               {"standard_error", ROW, "standard_error"},
+               {"low", ROW, "low"},
+               {"high", ROW, "high"},
+               {"z", ROW, "z"},
+               {"p", ROW, "p"},
+               {"identified", ROW, "identified"},
+               {"score_shape", SCORE, "shape"},
+               {"score_low", SCORE, "low"},
+               {"score_high", SCORE, "high"},
+               {"prediction", PREDICTION, "estimate"},
+               {"variance_inflation", INFLATION, "estimate"},
+               {"response_cut", RESULT, "response_cut"}};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+/* The table of coefficients (RFC 4180). Without rows to conclude from it has those that predict; a
+ * prediction that the reports do not support is left empty. */
 static bool write_csv(FILE *out, const struct saving *saving)
 {
-    static const char *const keys[] = {"estimate", "standard_error", "low", "high", "z",
-                                       "p",        "identified"};
     const json_t *result = saving->result;
     const json_t *rows = json_object_get(result, "coefficients");
     const json_t *predicted = json_object_get(result, "prediction");
     const json_t *predictions = json_object_get(predicted, "coefficients");
-    bool told = !json_is_false(json_object_get(predicted, "told"));
     const json_t *inflations =
         json_object_get(json_object_get(result, "diagnostics"), "variance_inflation");
-    bool inferred = json_array_size(rows) > 0;
-    size_t count = json_array_size(inferred ? rows : predictions);
-    (void)fputs("name,estimate,standard_error,low,high,z,p,identified,score_shape,score_low,"
-                "score_high,prediction,variance_inflation,response_cut\r\n",
-                out);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *row = inferred ? json_array_get(rows, i) : NULL;
-        const json_t *prediction = json_array_get(predictions, i);
-        const json_t *score = json_object_get(row, "score");
-        csv_name(out, member_text(inferred ? row : prediction, "name"));
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
-            csv_number(out, json_object_get(row, keys[k]));
-        }
-        (void)fprintf(out, ",%s", member_text(score, "shape"));
-        csv_number(out, json_object_get(score, "low"));
-        csv_number(out, json_object_get(score, "high"));
-        csv_number(out, told ? json_object_get(prediction, "estimate") : NULL);
-        csv_number(out, json_object_get(json_array_get(inflations, i), "estimate"));
-        csv_number(out, json_object_get(result, "response_cut"));
-        (void)fputs("\r\n", out);
+    bool supported = !json_is_false(json_object_get(predicted, "told"));
+    const json_t *named = json_array_size(rows) > 0 ? rows : predictions;
+    (void)fputs("name", out);
+    for (size_t k = 0; k < COLUMNS; k++) {
+        (void)fprintf(out, ",%s", columns[k].title);
     }
-    return true;
+    for (size_t i = 0; i < json_array_size(named); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const json_t *const of[SOURCES] = {row, json_object_get(row, "score"),
+                                           supported ? json_array_get(predictions, i) : NULL,
+                                           json_array_get(inflations, i), result};
+        (void)fputs("\r\n", out);
+        put_name(out, member_text(json_array_get(named, i), "name"));
+        for (size_t k = 0; k < COLUMNS; k++) {
+            (void)fputc(',', out);
+            put_value(out, json_object_get(of[columns[k].of], columns[k].key));
+        }
+    }
+    return fputs("\r\n", out) != EOF;
 }
 
 /* ---------------------------------------------------------------- the page */
 
+/* Within an element or a title no other character is markup. */
 static void put_escaped(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -143,6 +164,7 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
+/* In full: the page may be all that a reader gets. */
 static bool put_text(FILE *out, const json_t *result)
 {
     char *text = NULL;
@@ -160,7 +182,8 @@ static bool put_text(FILE *out, const json_t *result)
     return good;
 }
 
-/* The document, without a character that could end its script element. */
+/* The document. \u003c is the same character in JSON, and cannot begin the tag that would end the
+ * script element. */
 static bool put_json(FILE *out, const json_t *result)
 {
     char *text = json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -171,7 +194,8 @@ static bool put_json(FILE *out, const json_t *result)
     return text != NULL;
 }
 
-/* Put the asset that a line of the frame refers to in place of the line. */
+/* Put the asset that a line of the frame refers to in place of the line. The line keeps its media, by
+ * which dark colours hold on dark screens only. */
 static bool put_asset(FILE *out, const char *line)
 {
     const char *start = strstr(line, "\"/assets/");
@@ -195,7 +219,7 @@ static bool put_asset(FILE *out, const char *line)
     return true;
 }
 
-/* A line of the frame, with what it has a place for. */
+/* A line of the frame. A place in it, {{title}}, {{text}} or {{document}}, is filled. */
 static bool put_line(FILE *out, const char *line, const json_t *result)
 {
     const char *place = strstr(line, "{{");
@@ -254,7 +278,7 @@ static const struct ending {
 
 enum { ENDINGS = sizeof endings / sizeof endings[0] };
 
-/* NULL when a name has none of them. */
+/* The ending of a name, in letters of either case; NULL when it has none of them. */
 static const struct ending *ending_of(const char *path)
 {
     size_t length = strlen(path);
@@ -291,4 +315,24 @@ int result_save(const json_t *result, const char *command, const char *path, boo
     const struct saving saving = {result, full, ending_of(path)};
     return result == NULL ? cli_fail(CLI_FAILED, command, "out of memory")
                           : cli_save(command, path, write_result, &saving);
+}
+
+int estimate_show(const char *command, json_t *document, const struct estimate_wish *wish)
+{
+    int code = CLI_DONE;
+    if (document == NULL) {
+        return cli_fail(CLI_FAILED, command, "out of memory");
+    }
+    members_clean(document);
+    if (!wish->json) {
+        text_document(stdout, document, wish->explain);
+    } else {
+        code = cli_print_json(command, json_incref(document), true);
+    }
+    if (code == CLI_DONE && wish->save != NULL) {
+        result_set_made(document, wish->line);
+        code = result_save(document, command, wish->save, wish->explain);
+    }
+    json_decref(document);
+    return code;
 }

@@ -11,7 +11,36 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "options.h"
+#include "text.h"
+
 enum { RESULT_LINE_BYTES = 4096 };
+
+/* How a command shows its result; `line` is the command as typed. */
+struct estimate_wish {
+    bool json;
+    bool explain;                 /* the text has the whole guarantee */
+    const char *save;             /* save it under this name, too; NULL: no */
+    bool force;                   /* and replace what is there */
+    char line[RESULT_LINE_BYTES]; /* result_command_line() */
+};
+
+/* The rules that fill a member `wish`. */
+#define WISH_RULES(type)                                                                           \
+    OPTION_RULE("explain", NULL, FLAG, OPTION_TO(type, wish.explain),                              \
+                .help = "print the guarantee in full: for a reviewer, for a participant, and for " \
+                        "pairs that differ in other ways"),                                        \
+        OPTION_RULE("json", NULL, FLAG, OPTION_TO(type, wish.json),                                \
+                    .help = "print the result as JSON"),                                           \
+        OPTION_RULE("save", "FILE", TEXT, OPTION_TO(type, wish.save),                              \
+                    .help = "save the result as a .html page, .json document, .csv table or .txt " \
+                            "text, by the name's ending"),                                         \
+        OPTION_RULE("force", NULL, FLAG, OPTION_TO(type, wish.force),                              \
+                    .help = "replace files that are there already")
+
+/* Print a document, which is then freed, and save it, as is wished. Exit codes of the command line;
+ * messages under `command`. */
+int estimate_show(const char *command, json_t *document, const struct estimate_wish *wish);
 
 /* Can a result be saved under this name? CLI_DONE, also without a name (NULL), or the exit
  * code after a message of `command`. Asked before any work is done. */

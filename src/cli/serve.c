@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "store_options.h"
-#include "tremolo_server.h"
+#include "server.h"
 #include "tremolo_study_file.h"
 #include "study_internal.h"
 
@@ -46,8 +46,8 @@ static const struct option_rule rules[] = {
     OPTION_RULE(
         "token-file", "FILE", TEXT, TO(options.token_file),
         .help =
-            "the operator's token, one word of at least 16 characters in a file that nobody else "
-            "may read; operator.token in the data directory unless given, made if missing"),
+            "the operator's token, one word of at least 16 characters in a file that only you may "
+            "read; operator.token in the data directory unless given, made if missing"),
     OPTION_RULE("threads", "N", COUNT, TO(options.threads), OPTION_FROM(1, 64),
                 .help = "for requests; one for two processors unless given, with TLS one for each"),
     OPTION_RULE("connections", "N", COUNT, TO(options.connections), OPTION_FROM(1, 1000000),
@@ -59,13 +59,13 @@ static const struct option_rule rules[] = {
                 .help =
                     "reports a minute that one source, an IPv4 address or an IPv6 network of 64 "
                     "bits, may send to open studies, beyond which the answer is 429; 0: no "
-                    "limit. 600 unless given where sources can be told apart: with --tls-cert "
+                    "limit. 600 unless given where sources are known: with --tls-cert "
                     "or --source-header, and else 0"),
-    OPTION_RULE("source-header", "NAME", TEXT, TO(options.source_header),
-                .help =
-                    "header in which a trusted proxy names the source, such as X-Forwarded-For, "
-                    "whose last address counts; whoever reaches the server past the proxy can "
-                    "write it"),
+    OPTION_RULE(
+        "source-header", "NAME", TEXT, TO(options.source_header),
+        .help = "header in which a trusted proxy names the source, such as X-Forwarded-For, "
+                "of which the last address counts; a client that reaches the server without the "
+                "proxy can forge it"),
     OPTION_RULE(
         "accept-loss", NULL, FLAG, TO(options.accept_loss), .excludes = "moved",
         .help = "serve although acknowledged reports are missing: the log is damaged, or the "

@@ -45,6 +45,7 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- a server */
 
+/* A line for each study. A server lists at most a page of them at a time. */
 static void print_studies(FILE *out, const json_t *answer)
 {
     const json_t *studies = json_object_get(answer, "studies");
@@ -64,7 +65,8 @@ static void print_studies(FILE *out, const json_t *answer)
     }
 }
 
-/* Ask once, and write what came. */
+/* Ask once, and write what came: as text, or with --json as it came. Returns an exit code after a
+ * message. */
 static int show(FILE *out, const struct status_arguments *arguments)
 {
     char url[2048], *text = NULL;
@@ -145,6 +147,7 @@ static int watch(const struct status_arguments *arguments)
 
 /* ---------------------------------------------------------------- a clustered store */
 
+/* Counts of a shard are those of its newest checkpoint; "behind" is an upper bound. */
 static void print_stored(const json_t *study)
 {
     const json_t *stream = json_object_get(study, "stream");

@@ -4,7 +4,7 @@
 #define TREMOLO_CLI_STORE_OPTIONS_H
 
 #include "options.h"
-#include "tremolo_server.h"
+#include "server.h"
 
 /* Rules for a table; `member` is a struct tremolo_store_options of the command's struct. */
 #define STORE_RULE(type, member, ...)                                                              \

@@ -1,8 +1,15 @@
-/* study.c -- `tremolo study`: write, check, name, show and publish study files. */
+/* study.c -- `tremolo study`: its options, and the actions that need a file only: init, check, id.
+ *
+ * init writes a starter, an example or one for the columns of a CSV file. What a column looks like only
+ * chooses between number, category and yes-no: bounds and levels are never read off the data, because a
+ * study is public and they would tell what somebody answered. check explains every problem at once, and
+ * then warns of what is allowed (privacy_warnings.c). */
 #include "study.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,7 +17,178 @@
 #include "tremolo_planning.h"
 #include "files.h"
 #include "document.h"
+#include "privacy_warnings.h"
 #include "store_options.h"
+#include "tremolo_table.h"
+#include "tremolo_words.h"
+
+/* ---------------------------------------------------------------- init */
+
+static int explain_starter(const struct study_options *options, enum tremolo_status status)
+{
+    return status == TREMOLO_OK ? CLI_DONE
+           : status == TREMOLO_BAD_ARGUMENT
+               ? cli_fail(CLI_USAGE, "study", "%s: the first line must name 2 to %d columns",
+                          options->csv, TREMOLO_MAX_DIMENSION + 1)
+               : cli_fail_status("study", status);
+}
+
+static int explain_column(const struct study_options *options, const char *const *names,
+                          size_t count)
+{
+    char list[400];
+    const char *meant = tremolo_words_nearest(options->response, names, count);
+    tremolo_words_list(list, sizeof list, names, count);
+    return meant != NULL
+               ? cli_fail(CLI_USAGE, "study", "%s: no column is named %s; did you mean %s?",
+                          options->csv, options->response, meant)
+               : cli_fail(CLI_USAGE, "study", "%s: no column is named %s; there are %s",
+                          options->csv, options->response, list);
+}
+
+static bool is_left_out(const struct study_options *options, const char *name)
+{
+    const struct options_list *without = &options->without;
+    return tremolo_words_find(name, without->text, without->count) < without->count;
+}
+
+/* What no category could hold. */
+static bool is_unfit(const char *name, enum tremolo_column_look look, const char *response)
+{
+    return look == TREMOLO_LOOKS_NAMES && strcmp(name, response) != 0;
+}
+
+/* --without must name columns, and not the response. */
+static int check_without(const struct study_options *options,
+                         const struct tremolo_csv_header *header, const char *response)
+{
+    const char *const *names = (const char *const *)header->name;
+    for (size_t i = 0; i < options->without.count; i++) {
+        const char *name = options->without.text[i];
+        if (tremolo_words_find(name, names, header->count) == header->count) {
+            return cli_fail(CLI_USAGE, "study", "%s: there is no column '%s' to leave out",
+                            options->csv, name);
+        }
+        if (strcmp(response, name) == 0) {
+            return cli_fail(CLI_USAGE, "study", "'%s' is the response and cannot be left out",
+                            name);
+        }
+    }
+    return CLI_DONE;
+}
+
+/* A starter looks finished, and its bounds are not. */
+static void warn_of_placeholders(void)
+{
+    (void)fprintf(
+        stderr, "%s",
+        "tremolo study: every number of this starter has the range 0 to 1, which is a "
+        "placeholder.\n"
+        "Edit low and high so that " TREMOLO_STUDY_TYPICAL
+        " between, of the response, too, from public knowledge, never from the data, then delete "
+        "the comment beside "
+        "it; name the levels of every category. A response beyond its range is cut: where "
+        "the size of effects matters, choose one that about 99 of 100 lie in, which "
+        "takes two to three times the devices.\n");
+}
+
+/* The line that a column deserves, if any. */
+static void print_hint(const char *name, enum tremolo_column_look look, const char *response)
+{
+    bool answer = look == TREMOLO_LOOKS_YES_NO || look == TREMOLO_LOOKS_ZERO_ONE;
+    if (strcmp(name, response) == 0) {
+        if (answer) {
+            (void)fprintf(stderr,
+                          "The response '%s' is yes or no: its range 0 to 1 is right; write 1 for "
+                          "yes and 0 for no in data and samples.\n",
+                          name);
+        }
+    } else if (is_unfit(name, look, response)) {
+        (void)fprintf(
+            stderr,
+            "Column '%s' has more than %d different values, so it is left out; --without '%s' "
+            "leaves out this line, too.\n",
+            name, TREMOLO_STUDY_MAX_LEVELS, name);
+    } else if (look == TREMOLO_LOOKS_CODE || look == TREMOLO_LOOKS_DATE) {
+        (void)fprintf(stderr, "Column '%s' looks like a %s; its comment says what to do.\n", name,
+                      look == TREMOLO_LOOKS_CODE ? "code" : "date");
+    }
+}
+
+/* A starter for the columns of a header but those that are left out. */
+static int start_for(char **json, const struct study_options *options,
+                     const struct tremolo_csv_header *header, const enum tremolo_column_look *looks)
+{
+    const char *names[TREMOLO_CSV_HEADER_NAMES_MAX];
+    enum tremolo_column_look kept[TREMOLO_CSV_HEADER_NAMES_MAX];
+    size_t count = 0;
+    const char *response =
+        options->response != NULL ? options->response : header->name[header->count - 1];
+    int code = check_without(options, header, response);
+    for (size_t i = 0; i < header->count; i++) {
+        if (!is_left_out(options, header->name[i]) &&
+            !is_unfit(header->name[i], looks[i], response)) {
+            names[count] = header->name[i];
+            kept[count++] = looks[i];
+        }
+    }
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_status status = tremolo_study_starter(json, names, count, response, kept);
+    code = status == TREMOLO_BAD_STUDY
+               ? explain_column(options, (const char *const *)header->name, header->count)
+               : explain_starter(options, status);
+    if (code == CLI_DONE) {
+        warn_of_placeholders();
+    }
+    for (size_t i = 0; code == CLI_DONE && i < header->count; i++) {
+        if (!is_left_out(options, header->name[i])) {
+            print_hint(header->name[i], looks[i], response);
+        }
+    }
+    return code;
+}
+
+static int init_from_csv(const struct study_options *options, char **json)
+{
+    struct tremolo_csv_header header;
+    char *text = NULL;
+    size_t length = 0;
+    int code = cli_read_start(&text, &length, "study", options->csv, TREMOLO_CSV_HEADER_BYTES_MAX);
+    if (code != CLI_DONE) {
+        return code;
+    }
+    enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX];
+    if (!tremolo_csv_header_parse(&header, text, length)) {
+        code = header.problem != NULL
+                   ? cli_fail(CLI_USAGE, "study", "%s: line 1, column %zu: %s", options->csv,
+                              header.problem_column, header.problem)
+                   : explain_starter(options, TREMOLO_BAD_ARGUMENT);
+    } else {
+        tremolo_csv_header_looks(looks, &header, text, length);
+        code = start_for(json, options, &header, looks);
+        tremolo_csv_header_free(&header);
+    }
+    free(text);
+    return code;
+}
+
+static int init(const struct study_options *options)
+{
+    char *json = NULL;
+    int code = CLI_DONE;
+    if (options->csv != NULL) {
+        code = init_from_csv(options, &json);
+    } else if (tremolo_study_starter(&json, NULL, 0, NULL, NULL) != TREMOLO_OK) {
+        code = cli_fail(CLI_FAILED, "study", "out of memory");
+    }
+    if (code == CLI_DONE && (fputs(json, stdout) < 0 || fflush(stdout) != 0)) {
+        code = cli_fail(CLI_FAILED, "study", "cannot write: %s", strerror(errno));
+    }
+    free(json);
+    return code;
+}
 
 /* ---------------------------------------------------------------- check */
 
@@ -132,8 +310,7 @@ static int run_on_file(const struct study_options *options, enum study_action ac
         code = report_check(options, file, &problems, code);
     } else if (code == CLI_DONE) {
         code = action == STUDY_ID        ? print_id(options, file)
-               : action == STUDY_PUBLISH ? study_publish(options, file)
-               : options->source         ? study_source(options, file)
+               : action == STUDY_PUBLISH ? study_operate(options, action, file)
                                          : study_show(options, file);
     }
     tremolo_study_file_free(file);
@@ -183,10 +360,6 @@ static const struct option_rule rules[] = {
                 .help =
                     "leave out this column; may be given several times. One with more different "
                     "words than a category may have is left out anyway"),
-    OPTION_RULE("out", "FILE", TEXT, TO(out), .of = "init",
-                .help = "write to this file, whole or not at all"),
-    OPTION_RULE("force", NULL, FLAG, TO(force), .of = "init",
-                .help = "replace a file that is there"),
     OPTION_RULE("json", NULL, FLAG, TO(json),
                 .of = "check id show publish close discard enrol move",
                 .help = "the answer as JSON"),
@@ -227,11 +400,11 @@ static int run(int argc, char **argv)
     options.file = given.operand[0];
     enum study_action action = (enum study_action)(given.action - actions);
     switch (action) {
-    case STUDY_INIT: return study_init(&options);
-    case STUDY_CLOSE: return study_close(&options);
-    case STUDY_DISCARD: return study_discard(&options);
-    case STUDY_ENROL: return study_enrol(&options);
-    case STUDY_MOVE: return study_move(&options);
+    case STUDY_INIT: return init(&options);
+    case STUDY_CLOSE:
+    case STUDY_DISCARD:
+    case STUDY_ENROL:
+    case STUDY_MOVE: return study_operate(&options, action, NULL);
     default: return run_on_file(&options, action);
     }
 }
@@ -239,16 +412,15 @@ static int run(int argc, char **argv)
 const struct cli_command cli_study = {
     .name = "study",
     .summary = "write, check, show, publish, close, discard, move and enrol for studies",
-    .usage =
-        "study init [--csv FILE [--response NAME] [--without NAME]...] [--out FILE [--force]]\n"
-        "study check FILE [--json]\n"
-        "study id FILE [--json]\n"
-        "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
-        "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-        "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
-        "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
-        "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
-        "study move ID --from PLACE --to PLACE [OPTIONS]",
+    .usage = "study init [--csv FILE [--response NAME] [--without NAME]...]\n"
+             "study check FILE [--json]\n"
+             "study id FILE [--json]\n"
+             "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
+             "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
+             "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
+             "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
+             "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
+             "study move ID --from PLACE --to PLACE [OPTIONS]",
     .about = "Writes, checks and shows study files, and runs studies on a server.",
     .closing = "FILE may be - for standard input.",
     OPTION_TABLE(rules),

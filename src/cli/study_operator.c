@@ -18,6 +18,7 @@
 #include "files.h"
 #include "members.h"
 #include "options.h"
+#include "privacy_warnings.h"
 #include "tremolo_client.h"
 #include "study_internal.h"
 
@@ -189,7 +190,7 @@ static int report_published(const struct study_options *options, const char *stu
     return CLI_DONE;
 }
 
-int study_publish(const struct study_options *options, const struct tremolo_study_file *file)
+static int publish_study(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
     char *body = NULL;
@@ -255,7 +256,7 @@ static int newest_round(long *round, bool *done, const struct study_options *opt
  * again, closes no other. A study that is done is the exception: it has no other round
  * with reports, and only without a number does the server say that nothing was left to
  * close. */
-int study_close(const struct study_options *options)
+static int close_study(const struct study_options *options)
 {
     char path[40] = "/round/close";
     struct study_options named = *options;
@@ -278,7 +279,7 @@ int study_close(const struct study_options *options)
 
 /* ---------------------------------------------------------------- discard */
 
-int study_discard(const struct study_options *options)
+static int discard_study(const struct study_options *options)
 {
     char path[2 * TREMOLO_STUDY_DATE_BYTES + 32];
     char text[2][TREMOLO_STUDY_DATE_BYTES];
@@ -307,7 +308,7 @@ int study_discard(const struct study_options *options)
 
 /* ---------------------------------------------------------------- enrol */
 
-int study_enrol(const struct study_options *options)
+static int enrol_study(const struct study_options *options)
 {
     json_t *answer = NULL;
     json_t *wish = json_pack("{s:s}", "name", options->device);
@@ -371,7 +372,7 @@ static bool take_place(const char **data, struct tremolo_store_options *store, c
     return options_take_store(&store->url, place) == NULL;
 }
 
-int study_move(const struct study_options *options)
+static int move_study(const struct study_options *options)
 {
     struct tremolo_move_options move = {.study = options->file};
     uint64_t reports = 0;
@@ -395,4 +396,16 @@ int study_move(const struct study_options *options)
     }
     (void)printf("%" PRIu64 " reports moved; the sums at both places are equal\n", reports);
     return CLI_DONE;
+}
+
+int study_operate(const struct study_options *options, enum study_action action,
+                  const struct tremolo_study_file *file)
+{
+    switch (action) {
+    case STUDY_PUBLISH: return publish_study(options, file);
+    case STUDY_CLOSE: return close_study(options);
+    case STUDY_DISCARD: return discard_study(options);
+    case STUDY_ENROL: return enrol_study(options);
+    default: return move_study(options);
+    }
 }

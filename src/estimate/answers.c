@@ -40,6 +40,7 @@ static void group(char text[NUMBER_BYTES])
     text[used] = '\0';
 }
 
+/* A whole number with its thousands apart. */
 static const char *counted(char text[NUMBER_BYTES], double value)
 {
     (void)snprintf(text, NUMBER_BYTES, "%.0f", value);
@@ -103,6 +104,7 @@ static json_t *plain(const char *sentence)
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
+/* A sentence without parts is left out. */
 static void add_sentence(json_t **list, json_t *parts)
 {
     if (json_array_size(parts) > 0) {
@@ -134,6 +136,7 @@ static bool is_significant(const json_t *row)
            (json_latch_member(row, "low") > 0 || json_latch_member(row, "high") < 0);
 }
 
+/* The table's rows without the intercept, counted. */
 static struct effects effects_of(const json_t *document)
 {
     struct effects effects = {.rows = json_object_get(document, "coefficients")};
@@ -182,6 +185,7 @@ static void say_one(json_t **parts, const char *unit)
     say_name(parts, one);
 }
 
+/* " per hour a day", " per thousand steps". */
 static void say_per(json_t **parts, const json_t *row, double step)
 {
     const char *unit = text_of(row, "unit");
@@ -200,6 +204,7 @@ static void say_per(json_t **parts, const json_t *row, double step)
     }
 }
 
+/* True of "steps", false of "stress": enough for the verb that follows a name. */
 static bool is_plural(const char *word)
 {
     size_t length = strlen(word);
@@ -307,6 +312,8 @@ static json_t *nothing_sentence(const json_t *document, const struct effects *ef
     return parts;
 }
 
+/* The largest significant effect in words, the others below it; without one, why there is none. Where
+ * devices are lacking, their share is what a page draws as a bar. */
 static json_t *learnt(const json_t *document, const struct effects *effects)
 {
     const struct progress progress = progress_of(document);
@@ -389,6 +396,7 @@ static json_t *explained_sentence(const json_t *document, const struct effects *
     return parts;
 }
 
+/* How many effects are significant at the level, and how much they explain together. */
 static json_t *certain(const json_t *document, const struct effects *effects)
 {
     char amount[128], words[256];
@@ -410,6 +418,7 @@ static json_t *certain(const json_t *document, const struct effects *effects)
 
 /* ---------------------------------------------------------------- private */
 
+/* The guarantee's own sentence, and its warning where devices refuse the study by default. */
 static json_t *private(const json_t *guarantee)
 {
     json_t *facts = json_array();
@@ -504,6 +513,7 @@ static json_t *weights_note(const json_t *document)
             : "");
 }
 
+/* What a reader of the table must know; in the order in which they are shown. */
 static json_t *notes(const json_t *document, const struct effects *effects)
 {
     json_t *list = json_array();

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a source does not set stays unknown. */
 void tremolo_estimate_begin(struct tremolo_estimate *estimate)
 {
     *estimate = (struct tremolo_estimate){
@@ -100,7 +101,7 @@ static enum tremolo_status conclude(struct tremolo_estimate *estimate,
 
 /* ---------------------------------------------------------------- the prediction */
 
-/* A prediction in scaled units. */
+/* A prediction in scaled units, with its account of itself. */
 struct predicted {
     double beta[TREMOLO_MAX_FEATURES];
     struct tremolo_fit fit;
@@ -138,6 +139,7 @@ static void ask_theorems(struct tremolo_estimate *estimate, struct predicted *pr
     }
 }
 
+/* By the fit that the method asks for, or by what the caller has fitted already. */
 static enum tremolo_status predict_samples(struct predicted *predicted,
                                            struct tremolo_estimate *estimate,
                                            const struct tremolo_debiased *samples,
@@ -156,7 +158,8 @@ static enum tremolo_status predict_samples(struct predicted *predicted,
     return status;
 }
 
-/* Without an interval there is no R^2 either. */
+/* R^2 and its interval by the jackknife of the samples. Where noise hides every coefficient, or the
+ * interval has no end, there is no R^2 either: a number without its error would be quoted. */
 static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
                                   const struct tremolo_debiased *evidence,
                                   const struct predicted *predicted)
@@ -177,7 +180,8 @@ static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
     return status;
 }
 
-/* What noise hides has no error, and no covariance with others either. */
+/* What noise hides has no error, and no covariance with others either; a reader who combines
+ * coefficients would otherwise get an interval that nothing supports. */
 static void hide_covariance(struct tremolo_estimate *estimate)
 {
     size_t p = estimate->features + 1;
@@ -233,6 +237,9 @@ static enum tremolo_status take_prediction(struct tremolo_estimate *estimate,
     return status == TREMOLO_OK ? set_r2(estimate, evidence->samples, predicted) : status;
 }
 
+/* The only place that makes an estimate. The order matters: the remark and the degrees of freedom come
+ * with the table, R^2 needs to know whether a coefficient is identified, and a failure of the prediction
+ * must leave the table as it is. */
 enum tremolo_status tremolo_estimate_make(struct tremolo_estimate *estimate,
                                           const struct tremolo_evidence *evidence,
                                           const struct tremolo_units *units, double level,
@@ -268,6 +275,7 @@ void tremolo_estimate_free(struct tremolo_estimate *estimate)
     estimate->prediction = NULL;
 }
 
+/* A range divided by what is one unit of distance is how far apart two people can be in that feature. */
 size_t tremolo_estimate_extents(struct tremolo_extent *extents,
                                 const struct tremolo_estimate *estimate,
                                 const struct tremolo_units *units, bool response_private)

@@ -15,6 +15,15 @@
 #include "study_internal.h"
 
 #define AT(member) DOCUMENT_AT(struct tremolo_estimate, member)
+/* Rows of members that may be null: one of the estimate under its own name, a number of any struct. */
+#define OWN(kind, member, says)                                                                    \
+    {                                                                                              \
+#member, DOCUMENT_##kind, DOCUMENT_NULLABLE, AT(member), .words = (says)                   \
+    }
+#define NUMBER(key, type, member, says)                                                            \
+    {                                                                                              \
+        key, DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct type, member), .words = (says)   \
+    }
 
 /* ---------------------------------------------------------------- coefficients */
 
@@ -29,36 +38,34 @@ struct row {
 
 #define ROW(member) DOCUMENT_AT(struct row, member)
 
+/* In the order of enum tremolo_interval_shape. */
 static const char *const score_shapes[] = {"interval", "outside", "anything", NULL};
 
 static const struct document_row score_rows[] = {
     {"shape", DOCUMENT_CHOICE, 0, DOCUMENT_AT(struct tremolo_coefficient, score_shape),
      .choices = score_shapes},
-    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_coefficient, score_low)},
-    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_coefficient, score_high)},
+    NUMBER("low", tremolo_coefficient, score_low, NULL),
+    NUMBER("high", tremolo_coefficient, score_high, NULL),
     {NULL}};
 
 static const struct document_row coefficient_rows[] = {
     {"name", DOCUMENT_TEXT, 0, ROW(name)},
-    {"estimate", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.estimate),
-     .words =
-         "unbiased, in own units; null, as all that follows from it, where the noise hides it"},
-    {"standard_error", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.standard_error),
-     .words = "group jackknife over 32 buckets of devices"},
-    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.low),
-     .words = "of the interval at the document's level"},
-    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.high)},
-    {"z", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.z),
-     .words = "estimate / standard_error, Student's t with inference.degrees"},
-    {"p", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(shown.p), .words = "two-sided"},
+    NUMBER("estimate", row, shown.estimate,
+           "unbiased, in own units; null, as all that follows from it, where the noise hides it"),
+    NUMBER("standard_error", row, shown.standard_error,
+           "group jackknife over 32 buckets of devices"),
+    NUMBER("low", row, shown.low, "of the interval at the document's level"),
+    NUMBER("high", row, shown.high, NULL),
+    NUMBER("z", row, shown.z, "estimate / standard_error, Student's t with inference.degrees"),
+    NUMBER("p", row, shown.p, "two-sided"),
     {"identified", DOCUMENT_BOOLEAN, 0, ROW(shown.identified),
      .words = "whether the score test's set is bounded"},
     {"score", DOCUMENT_OBJECT, DOCUMENT_NULLABLE | DOCUMENT_POINTER, ROW(score), .rows = score_rows,
      .words =
          "the score test inverted, which keeps its level at any noise: an interval, everything "
          "except (low, high), or anything"},
-    {"range", DOCUMENT_REAL, DOCUMENT_NULLABLE, ROW(range),
-     .words = "from the feature's lowest to its highest value; null for the intercept"},
+    NUMBER("range", row, range,
+           "from the feature's lowest to its highest value; null for the intercept"),
     {"unit", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.unit),
      .words = "of the feature; empty without one, null where it is not known"},
     {"from", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.from),
@@ -67,6 +74,7 @@ static const struct document_row coefficient_rows[] = {
      .words = "of a choice: the answer that it is about"},
     {NULL}};
 
+/* What may be shown of a coefficient. */
 static struct row row_of(const struct tremolo_estimate *estimate,
                          const struct tremolo_coefficient *of, size_t i)
 {
@@ -146,7 +154,10 @@ static json_t *hidden_json(const void *of)
     return sentence[0] != '\0' ? json_pack("[s]", sentence) : json_array();
 }
 
-/* ---------------------------------------------------------------- tails */
+/* ---------------------------------------------------------------- tails
+ *
+ * How far the reports reach, next to how far honest ones reach, so that a reader sees an attack and how
+ * much it moves the coefficients. */
 
 static const struct document_row norm_rows[] = {
     {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, beyond),
@@ -156,6 +167,7 @@ static const struct document_row norm_rows[] = {
     {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct tremolo_tail_norm, seen)},
     {NULL}};
 
+/* A coordinate of reports with more large values than honest devices send. */
 struct place {
     struct tremolo_tail_norm tail;
     bool low;
@@ -182,8 +194,9 @@ static json_t *norms_json(const void *of)
     return list;
 }
 
-/* The two of a ballot's `numbers` (the constant, the features, a private response) whose product
- * entry `coordinate` of its row is about. False for an entry that is about none. */
+/* Entry `coordinate` of a ballot's row is about the product of two of its `numbers` (the constant, the
+ * features, a private response), in the order of the upper triangle. False for the last entry, which is
+ * about none. */
 static bool ballot_pair(size_t *first, size_t *second, size_t coordinate, size_t numbers)
 {
     size_t row = 0;
@@ -276,6 +289,7 @@ static json_t *predicts_json(const void *of)
 const struct document_row estimate_named_rows[] = {
     {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {NULL}};
 
+/* For lists that have an estimate and nothing else of each coefficient. */
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values)
 {
     json_t *list = json_array();
@@ -308,7 +322,9 @@ static json_t *prediction_json(const void *of)
     return estimate->prediction != NULL ? document_json(prediction_rows, estimate) : json_null();
 }
 
-/* ---------------------------------------------------------------- diagnostics */
+/* ---------------------------------------------------------------- diagnostics
+ *
+ * An f_test or an inflation that was not computed is null as a whole. */
 
 static const struct document_row f_rows[] = {
     {"f", DOCUMENT_REAL, 0, AT(diagnosis.f_test.f)},
@@ -328,9 +344,9 @@ static json_t *f_json(const void *of)
 
 static const struct document_row inflation_rows[] = {
     {"name", DOCUMENT_TEXT, .is = DOCUMENT_ELSEWHERE},
-    {"estimate", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, estimate)},
-    {"low", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, low)},
-    {"high", DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_measured, high)},
+    NUMBER("estimate", tremolo_measured, estimate, NULL),
+    NUMBER("low", tremolo_measured, low, NULL),
+    NUMBER("high", tremolo_measured, high, NULL),
     {NULL}};
 
 static json_t *inflation_json(const void *of)
@@ -347,11 +363,11 @@ static json_t *inflation_json(const void *of)
 }
 
 static const struct document_row diagnostics_rows[] = {
-    {"residual_sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.estimate),
-     .words = "of the prediction's residuals, in the response's own unit"},
-    {"residual_sd_low", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.low),
-     .words = "of its interval at the document's level, by the group jackknife"},
-    {"residual_sd_high", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(diagnosis.residual_sd.high)},
+    NUMBER("residual_sd", tremolo_estimate, diagnosis.residual_sd.estimate,
+           "of the prediction's residuals, in the response's own unit"),
+    NUMBER("residual_sd_low", tremolo_estimate, diagnosis.residual_sd.low,
+           "of its interval at the document's level, by the group jackknife"),
+    NUMBER("residual_sd_high", tremolo_estimate, diagnosis.residual_sd.high, NULL),
     {"f_test", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = f_json, .rows = f_rows,
      .words =
          "of the hypothesis that all slopes are zero, by the covariances of features and "
@@ -363,34 +379,36 @@ static const struct document_row diagnostics_rows[] = {
          "of each feature, with its interval at the document's level: how much the variance "
          "of its coefficient grows because other features resemble it; null where the interval "
          "spans a factor of ten"},
-    {"condition", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(condition),
-     .words = "of the matrix that was solved"},
+    OWN(REAL, condition, "of the matrix that was solved"),
     {"negative_eigenvalues", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(negative),
      .words = "of the unbiased moment, bent by the prediction"},
-    {"noise_sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(noise_sd),
-     .words = "of the noise in one feature of one noisy sample, in half ranges; null for ballots"},
-    {"noise_ratio", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(noise_ratio),
-     .words = "of ballots: the noise by the matrix that is solved; intervals by standard errors "
-              "hold up to 0.21"},
-    {"shift_max", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(shift_max),
-     .words = "of ballots: predictions with and without weights differ by at most so many residual "
-              "standard deviations"},
+    OWN(REAL, noise_sd,
+        "of the noise in one feature of one noisy sample, in half ranges; null for ballots"),
+    OWN(REAL, noise_ratio,
+        "of ballots: the noise by the matrix that is solved; intervals by standard errors "
+        "hold up to 0.21"),
+    OWN(REAL, shift_max,
+        "of ballots: predictions with and without weights differ by at most so many residual "
+        "standard deviations"),
     {NULL}};
 
-/* ---------------------------------------------------------------- rounds */
+/* ---------------------------------------------------------------- rounds
+ *
+ * The bounds are those of the paper, and as corrected; a moment that is almost 0 makes them infinite,
+ * which is null. */
 
 #define THEOREM(member) DOCUMENT_AT(struct tremolo_convergence_answer, member)
 
 static const struct document_row convergence_rows[] = {
-    {"rounds", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.rounds)},
-    {"gradient_variance", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.variance)},
-    {"gradient_variance_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.variance_bound)},
-    {"beta_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.B)},
-    {"feature_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.R)},
-    {"response_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.M)},
-    {"smoothness", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(input.smoothness)},
-    {"excess_loss_bound", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.corrected)},
-    {"excess_loss_as_printed", DOCUMENT_REAL, DOCUMENT_NULLABLE, THEOREM(result.printed)},
+    NUMBER("rounds", tremolo_convergence_answer, input.rounds, NULL),
+    NUMBER("gradient_variance", tremolo_convergence_answer, result.variance, NULL),
+    NUMBER("gradient_variance_bound", tremolo_convergence_answer, result.variance_bound, NULL),
+    NUMBER("beta_bound", tremolo_convergence_answer, input.B, NULL),
+    NUMBER("feature_bound", tremolo_convergence_answer, input.R, NULL),
+    NUMBER("response_bound", tremolo_convergence_answer, input.M, NULL),
+    NUMBER("smoothness", tremolo_convergence_answer, input.smoothness, NULL),
+    NUMBER("excess_loss_bound", tremolo_convergence_answer, result.corrected, NULL),
+    NUMBER("excess_loss_as_printed", tremolo_convergence_answer, result.printed, NULL),
     {NULL}};
 
 json_t *estimate_convergence(const struct tremolo_convergence_answer *convergence)
@@ -451,14 +469,16 @@ static json_t *needed_json(const void *of)
     return needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null();
 }
 
+/* The document itself: first what was asked and what came, then what follows from it. Its last members
+ * are not in every document. */
+
 static const char *const releases[] = {"sample", "ballot", NULL};
 static const char *const states[] = {"open", "done", NULL};
 
 static const struct document_row response_rows[] = {
     {"name", DOCUMENT_TEXT, 0, AT(response)},
     {"unit", DOCUMENT_TEXT, 0, AT(unit), .words = "empty without one"},
-    {"range", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(response_range),
-     .words = "from its lowest to its highest value"},
+    NUMBER("range", tremolo_estimate, response_range, "from its lowest to its highest value"),
     {NULL}};
 
 static const struct document_row inference_rows[] = {
@@ -466,8 +486,7 @@ static const struct document_row inference_rows[] = {
      .words = "that the coefficients are from, counted from 0; null: all"},
     {"why", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(evidence_why),
      .words = "why they are from there; studies with rounds"},
-    {"degrees", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(degrees),
-     .words = "of freedom of Student's t"},
+    OWN(REAL, degrees, "of freedom of Student's t"),
     {NULL}};
 
 /* Members that other parts write; their rows describe them alone. */
@@ -526,10 +545,8 @@ static const struct document_row made_rows[] = {
 static const struct document_row document_rows[] = {
     {"tremolo_estimate", DOCUMENT_CONST, .low = ESTIMATE_DOCUMENT_VERSION,
      .words = "version of this document"},
-    {"title", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(title),
-     .words = "of the study, or what was asked"},
-    {"study", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(study),
-     .words = "id of the study; null when the reports do not name one"},
+    OWN(TEXT, title, "of the study, or what was asked"),
+    OWN(TEXT, study, "id of the study; null when the reports do not name one"),
     {"release", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(release), .choices = releases,
      .words = "what devices sent; null when raw data were read"},
     {"inputs", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = inputs_of, .rows = inputs_rows,
@@ -542,17 +559,12 @@ static const struct document_row document_rows[] = {
          "source cannot know it, as from reports alone"},
     {"state", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(state), .choices = states,
      .words = "of a server's study"},
-    {"round", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(round),
-     .words = "the newest of a server's study, counted from 0 as by the protocol"},
-    {"rounds", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(rounds),
-     .words = "planned by a study, or in the file"},
-    {"reports", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(reports), .words = "all that count"},
-    {"devices", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(devices),
-     .words = "that sent them, at least"},
-    {"round_reports", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(round_reports),
-     .words = "of the newest round"},
-    {"repeated", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(repeated),
-     .words = "reports of a file that came twice and count once"},
+    OWN(COUNT, round, "the newest of a server's study, counted from 0 as by the protocol"),
+    OWN(COUNT, rounds, "planned by a study, or in the file"),
+    OWN(COUNT, reports, "all that count"),
+    OWN(COUNT, devices, "that sent them, at least"),
+    OWN(COUNT, round_reports, "of the newest round"),
+    OWN(COUNT, repeated, "reports of a file that came twice and count once"),
     {"devices_needed", DOCUMENT_COUNT, DOCUMENT_NULLABLE, .make = needed_json,
      .words = "for significant effects of a usual size, by plan at its usual guesses; null: not "
               "known, or no number that could be had"},
@@ -569,20 +581,19 @@ static const struct document_row document_rows[] = {
     {"inference", DOCUMENT_OBJECT, .rows = inference_rows},
     {"not_identified", DOCUMENT_LIST, .make = hidden_json, .element = &text_row,
      .words = "a sentence on the coefficients that the noise hides, or nothing"},
-    {"remark", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(remark),
-     .words = "why there are no coefficients"},
+    OWN(TEXT, remark, "why there are no coefficients"),
     {"prediction", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = prediction_json,
      .rows = prediction_rows, .words = "null when there is none"},
-    {"r2", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2),
-     .words = "share of the response's variance that the prediction explains, from the reports "
-              "alone; null when the noise hides it. Of ballots it is that of people weighed by how "
-              "typical they are, with responses clipped to their range: where some are far from "
-              "typical, or effects are not linear, that among all people can lie outside r2_low to "
-              "r2_high"},
-    {"r2_low", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_low),
-     .words = "of its interval at the document's level: by a group jackknife of noisy samples, by "
-              "draws of the posterior for ballots, which cover less where the signal is weak"},
-    {"r2_high", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_high)},
+    OWN(REAL, r2,
+        "share of the response's variance that the prediction explains, from the reports "
+        "alone; null when the noise hides it. Of ballots it is that of people weighed by how "
+        "typical they are, with responses clipped to their range: where some are far from "
+        "typical, or effects are not linear, that among all people can lie outside r2_low to "
+        "r2_high"),
+    OWN(REAL, r2_low,
+        "of its interval at the document's level: by a group jackknife of noisy samples, by "
+        "draws of the posterior for ballots, which cover less where the signal is weak"),
+    OWN(REAL, r2_high, NULL),
     {"diagnostics", DOCUMENT_OBJECT, .rows = diagnostics_rows},
     {"tails", DOCUMENT_OBJECT, DOCUMENT_NULLABLE, .make = tails_json, .rows = tails_rows,
      .words = "how far reports reach, compared with the law of honest ones; null when it is not "
@@ -608,6 +619,7 @@ static const struct document_row document_rows[] = {
      .words = "of a saved file"},
     {NULL}};
 
+/* The answers are worded last, because they follow from all other members. */
 json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guarantee)
 {
     json_t *document = document_json(document_rows, estimate);

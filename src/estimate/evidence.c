@@ -2,8 +2,8 @@
  * reports are those of honest devices.
  *
  * Two things are known of an honest report: how large it can be at all, and how often it is large.
- * A server refuses what is too large. What comes too often is counted beside the sums, shown with
- * the estimate, and left out of the robust one.
+ * A server refuses what is too large. What comes too often is counted next to the sums, shown
+ * with the estimate, and left out of the robust one.
  *
  * Too large. An honest device releases keep x + W + noise, rounded. Its norm is at most that of the clipped
  * sample, of the modulation (amplitude sqrt m), of the rounding (half a step each) and of the noise,
@@ -24,9 +24,9 @@
  * the row's squared norm below that of 40 chi^2, and Chernoff's bound holds:
  *     P(|row|^2 > 40 x) <= exp(-(x - D - D ln(x / D)) / 2).
  *
- * Limits are integers, rounded up to ten leading bits, so that two libraries whose logarithms
- * differ in the last place agree about them, unless a value lies on a step. Where they do not, a
- * server folds its log anew, and sums of workers that counted with different limits are added
+ * Limits are integers, rounded up to ten leading bits, so that two libraries with logarithms
+ * that differ in the last place agree about them, unless a value lies on a step. Where they do not, a
+ * server adds up its log again, and sums of workers that counted with different limits are added
  * up without their tails, which are then null. */
 #include "release.h"
 
@@ -70,6 +70,7 @@ static const double value_probability = 1e-4;
 
 enum { LEADING_BITS = 10, BALLOT_HALVES = 160, BALLOT_VARIANCE = 40 };
 
+/* The next integer above with LEADING_BITS leading bits, at most 9e18. */
 static int64_t round_up(double value)
 {
     int exponent;
@@ -87,6 +88,8 @@ static void set_norm(struct tremolo_honest *law, size_t k, double norm2)
     law->probability[k] = norm_probability[k];
 }
 
+/* The limits of norms are quantiles at the longest sample; that of one coordinate is what the longest
+ * coordinate and a normal quantile reach together. */
 static void sample_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     unsigned n = tremolo_study_coordinates(study);
@@ -134,6 +137,8 @@ static double entry_tail(int value)
     return tail;
 }
 
+/* No answer is more than `likelier` times as likely as by chance, so a probability by chance is
+ * multiplied by it. */
 static void ballot_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     double entries = (double)tremolo_ballot_entries(study);
@@ -219,6 +224,8 @@ void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail 
 
 /* ---------------------------------------------------------------- without the noise */
 
+/* From the device's fine steps to wire units, and from scaled values to both: what a feature of 1 is in
+ * a report, and the variance that noise and rounding add to each coordinate. */
 struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
                                                  double feature_bound, double response_bound)
 {
@@ -284,6 +291,8 @@ enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,
     return status;
 }
 
+/* Each of the groups has its own sums, and the jackknife needs two with ballots: with fewer there is
+ * nothing to compute errors from. */
 enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
                                             const struct tremolo_moments *moments,
                                             const struct tremolo_study *study)
@@ -315,7 +324,7 @@ enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
 
 /* ---------------------------------------------------------------- without the farthest */
 
-/* The sums within the cut, or NULL when all are. */
+/* The sums of the reports within the cut; NULL when all are, or fewer than two would be left. */
 static enum tremolo_status take_within(struct tremolo_moments **within,
                                        const struct tremolo_moments *moments)
 {
@@ -327,7 +336,8 @@ static enum tremolo_status take_within(struct tremolo_moments **within,
     return tremolo_moments_within(within, moments);
 }
 
-/* The noise variance of reports that are not beyond the cut, by that of all. */
+/* The noise variance of reports within the cut, as a share of that of all reports: leaving out the
+ * largest makes the noise of the rest smaller, and debiasing must take out no more than is in them. */
 static double noise_within(const struct tremolo_moments *moments,
                            const struct tremolo_sample_release *release)
 {
@@ -419,6 +429,7 @@ static double widest_of(const struct tremolo_study_file *file)
     return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / tremolo_release_least_variance(file), 1.0);
 }
 
+/* By the study's own law of ballots, for features and response that vary as a plan guesses. */
 static double ballots_needed(const struct tremolo_study *study, double wider)
 {
     const struct tremolo_rank_law law = {study->rank_first, study->rank_top};

@@ -88,6 +88,7 @@ enum {
     MIDDLE = 16,               /* of the bits of a word */
 };
 
+/* Low byte first, as ChaCha has it. */
 static uint32_t load_word(const uint8_t *bytes)
 {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -216,6 +217,7 @@ __attribute__((target("avx2"))) static void count_avx2(uint8_t counts[CHUNK],
 #define count_avx2 count_plain
 #endif
 
+/* The kernel for the processor; both count the same. */
 static count_fn *counting(bool wide)
 {
     return wide && HAS_AVX2 ? count_avx2 : count_plain;
@@ -265,6 +267,8 @@ static void add_counts(uint8_t *row, const uint8_t *counts, size_t count, uint8_
     }
 }
 
+/* One long row: directions follow one another in the stream, so a chunk of counts may end one and
+ * begin the next. */
 static void expand_row(int8_t *row, size_t entries, const struct expand_keys *keys, size_t lane,
                        unsigned answer, bool wide)
 {
@@ -327,6 +331,7 @@ static void count_shared(struct short_counts *counts, const struct expand_keys *
     }
 }
 
+/* The whole chunks of one ballot, in all lanes. */
 static void count_own(struct short_counts *counts, const struct expand_keys *keys, size_t lane,
                       unsigned answer, size_t chunks, count_fn *count_chunk)
 {
@@ -340,6 +345,7 @@ static void count_own(struct short_counts *counts, const struct expand_keys *key
 
 typedef uint8_t step_bytes __attribute__((vector_size(STEP)));
 
+/* The signed sum of one short row's counts. A step may read past the row, where its counts have room. */
 static void add_up(uint8_t *row, size_t entries, const uint8_t *counts, unsigned answer)
 {
     const step_bytes start = start_of(answer) + (step_bytes){0};
@@ -361,6 +367,8 @@ static void add_up(uint8_t *row, size_t entries, const uint8_t *counts, unsigned
     }
 }
 
+/* Up to eight ballots with short rows. The blocks that do not fill a chunk are made for all of them
+ * together, unless that takes as many calls as a chunk more for each. */
 static void expand_short(int8_t *rows, size_t entries, const struct expand_keys *keys,
                          const int16_t *ballots, size_t count, bool wide)
 {
@@ -403,7 +411,7 @@ void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_ST
 
 /* ---------------------------------------------------------------- sums */
 
-/* No released coordinate exceeds this in magnitude. */
+/* No released coordinate exceeds this in magnitude; a public response has its own scale. */
 static int wire_max(const struct tremolo_study *study)
 {
     return (1 << (study->wire_bits - 1)) - 1;
@@ -455,6 +463,7 @@ bool tremolo_release_fits(const struct tremolo_moments *moments, const struct tr
            shape.feature_max == wire_max(study) && shape.response_max == response_max(study);
 }
 
+/* Limits are part of the sums: sums that counted by others cannot be judged by this law. */
 bool tremolo_release_watches(const struct tremolo_moments *moments,
                              const struct tremolo_study *study)
 {
@@ -466,6 +475,8 @@ bool tremolo_release_watches(const struct tremolo_moments *moments,
            memcmp(tail.limits.norm2, law.limits.norm2, sizeof law.limits.norm2) == 0;
 }
 
+/* Where next_ballot() reads from, and what it has expanded: short rows eight at a time, long ones one
+ * at a time from the keys of eight, because eight long rows would not fit on the stack. */
 struct expansion {
     const struct tremolo_study *study;
     const int16_t *rows;
@@ -475,6 +486,7 @@ struct expansion {
     int8_t expanded[EXPAND_LANES * EXPAND_SHORT_ENTRIES]; /* the same, when they are short */
 };
 
+/* Row i for the sums, which ask for rows in order; the ballot's public response. */
 static int16_t next_ballot(int8_t *row, size_t i, void *context)
 {
     struct expansion *from = context;

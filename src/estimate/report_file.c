@@ -3,8 +3,8 @@
  * Reading trusts nothing. The two lines before the reports are checked as input from outside, each
  * report is decoded by the strict decoder, checked against the file's study and counted once: the same
  * bytes again are ignored, other bytes under the same id are an error. The sums are exact, so within
- * the only round of a file the order of reports does not matter. With several rounds it says whose
- * reports belong together, and a device stays in the jackknife's bucket that its first report chose.
+ * the only round of a file the order of reports does not matter. With several rounds it says which
+ * reports come from one device, and a device stays in the jackknife's bucket that its first report chose.
  *
  * Inference rests on all rounds together, whatever predicts. */
 #include "report_file.h"
@@ -32,7 +32,7 @@ static const char *const predictor_names[] = {"auto", "one-shot", "unbiased", "p
 
 static const char first_line[] = "tremolo reports 2\n";
 
-/* A study's integers in the order of the line, and what a ballot has besides them. */
+/* A study's integers in the order of the line, and what ballots have in addition. */
 static const struct document_row all_integers[] = {STUDY_INTEGER(dimension, .low = 0),
                                                    STUDY_INTEGER(unit, .low = 0),
                                                    STUDY_INTEGER(clip, .low = 0),
@@ -109,6 +109,7 @@ static void add_integers(json_t **object, const struct tremolo_study *study,
     }
 }
 
+/* As devices have it; a hexadecimal id, since a file may be read where no base64 is. */
 static json_t *study_json(const struct tremolo_study *study)
 {
     char id[2 * TREMOLO_STUDY_ID_BYTES + 1];
@@ -128,6 +129,7 @@ static json_t *study_json(const struct tremolo_study *study)
     return made;
 }
 
+/* All digits are written, so that a file gives the numbers that its simulation had. */
 bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *header)
 {
     size_t d = header->study.dimension;
@@ -165,6 +167,7 @@ bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *stu
 
 /* ---------------------------------------------------------------- the two lines */
 
+/* 64 lower-case hexadecimal digits. */
 static bool take_id(struct tremolo_study *study, const char *text)
 {
     for (size_t i = 0; i < TREMOLO_STUDY_ID_BYTES; i++) {
@@ -202,6 +205,7 @@ static bool take_study(struct tremolo_study *study, const json_t *object)
     return id != NULL && strlen(id) == (size_t)2 * TREMOLO_STUDY_ID_BYTES && take_id(study, id);
 }
 
+/* `count` finite numbers, each above 0 if `positive`; NULL if they are not, or without memory. */
 static double *take_reals(const json_t *array, size_t count, bool positive)
 {
     double *values = json_array_size(array) == count ? calloc(count, sizeof *values) : NULL;
@@ -216,6 +220,8 @@ static double *take_reals(const json_t *array, size_t count, bool positive)
     return values;
 }
 
+/* Names are shown on terminals and pages: what is no plain text becomes question marks, and a name
+ * that is too long is cut. */
 static bool take_name(char name[TREMOLO_NAME_BYTES], const json_t *from)
 {
     const char *text = json_string_value(from);
@@ -275,6 +281,8 @@ static bool take_scalars(struct tremolo_report_header *header, const json_t *roo
                                                            : header->delta > 0 && header->delta < 1;
 }
 
+/* The study as the device's own check accepts it. Its bounds are the widest, because the file has scaled
+ * integers, not a person's values. */
 static bool take_header(struct tremolo_report_header *header, const json_t *root)
 {
     const struct tremolo_bounds bounds = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
@@ -351,6 +359,7 @@ static bool open_file(struct tremolo_report_header *header, FILE *file,
 
 /* ---------------------------------------------------------------- rounds and reports in the file */
 
+/* Vectors are in steps of 2^-14, orthonormal as the device checks them. */
 static bool take_round(int16_t *vectors, const json_t *root, const struct tremolo_study *study,
                        unsigned round)
 {
@@ -455,6 +464,7 @@ fail(struct reader *reader, enum tremolo_status status, const char *format, ...)
     return status;
 }
 
+/* Fail with the status's own sentence. */
 static enum tremolo_status say(struct reader *reader, enum tremolo_status status)
 {
     return fail(reader, status, "%s", tremolo_status_sentence(status));
@@ -462,6 +472,7 @@ static enum tremolo_status say(struct reader *reader, enum tremolo_status status
 
 /* ---------------------------------------------------------------- ids */
 
+/* FNV-1a, never 0: ids are random bytes, and a file that makes collisions slows down its own reader. */
 static uint64_t hash_bytes(const uint8_t *bytes, size_t length)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -471,6 +482,7 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t length)
     return hash != 0 ? hash : 1; /* 0 marks a free place */
 }
 
+/* Where the id is, or the free place where it belongs. */
 static struct seen *place_of(struct seen *seen, size_t capacity, const uint8_t *id)
 {
     size_t at = (size_t)hash_bytes(id, TREMOLO_REPORT_ID_BYTES) & (capacity - 1);
@@ -504,6 +516,7 @@ static bool grow(struct reader *reader)
 
 /* ---------------------------------------------------------------- reports */
 
+/* Add the rows that wait to the round's sums. */
 static enum tremolo_status flush(struct reader *reader)
 {
     enum tremolo_status status = tremolo_release_fold(
@@ -533,6 +546,7 @@ static enum tremolo_status settle_bucket(struct reader *reader, const uint8_t *i
     return TREMOLO_OK;
 }
 
+/* Decode, check and count one report. MALFORMED for other bytes under an id that came before. */
 static enum tremolo_status take_report(struct reader *reader, const uint8_t *bytes, size_t length)
 {
     const struct tremolo_study *study = &reader->header->study;
@@ -638,6 +652,7 @@ static enum tremolo_status close_round(struct reader *reader)
 
 /* ---------------------------------------------------------------- the file */
 
+/* A report, or the marker between rounds. */
 static enum tremolo_status take_next(struct reader *reader, const uint8_t *bytes, int length)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -657,6 +672,7 @@ static enum tremolo_status take_next(struct reader *reader, const uint8_t *bytes
                                        tremolo_status_sentence(status));
 }
 
+/* To the end of the file, which must come after a whole report. */
 static enum tremolo_status read_all(struct reader *reader)
 {
     uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
@@ -759,6 +775,7 @@ static enum tremolo_status ballot_promise(struct fit *fit, const struct tremolo_
     return TREMOLO_OK;
 }
 
+/* What a device's releases in all rounds of the file cost together, for the guarantee. */
 static enum tremolo_status promise_of(struct fit *fit, const struct tremolo_report_header *header,
                                       size_t rounds)
 {
@@ -848,6 +865,7 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     return TREMOLO_OK;
 }
 
+/* Repeat the iteration that the file's rounds were released by. It frees the samples of each round. */
 static enum tremolo_status iterate(double *beta, struct rounds *rounds,
                                    const struct tremolo_report_header *header)
 {
@@ -859,6 +877,7 @@ static enum tremolo_status iterate(double *beta, struct rounds *rounds,
                            rounds);
 }
 
+/* What the paper's theorems are asked about: this many rounds of this many devices. */
 static struct tremolo_convergence_input theorems_of(const struct tremolo_report_header *header,
                                                     const struct rounds *rounds)
 {
@@ -906,6 +925,7 @@ static enum tremolo_status make_of_ballots(struct fit *fit,
     return tremolo_estimate_make(&fit->estimate, rounds->evidence, &units, options->level, &method);
 }
 
+/* Iterating comes after pooling, because it frees what is pooled. */
 static enum tremolo_status make_of_samples(struct fit *fit,
                                            const struct tremolo_report_header *header,
                                            struct rounds *rounds,

@@ -1,9 +1,16 @@
 /* text.c -- documents as plain text.
  *
+ * The terminal, saved .txt files, saved pages without scripts and Python show this text; there is no
+ * other renderer of text. It reads the document and computes nothing: answers and notes are sentences
+ * of the document (answers.c), and every number has a member.
+ *
  * The table is in the manner of R's summary of a linear model, because analysts know how to read it.
- * Before it stand the document's own answers (answers.c) and after it its own notes: nothing here
- * words them a second time. What noise hides has a dash, and the score test's set, which holds its
- * level at any noise, in the place of its interval. */
+ * A coefficient that noise hides has a dash for each number, and the score test's set, which holds its
+ * level at any noise, where others have their interval. Fewer digits are printed than the document
+ * has; what is a cost of privacy is rounded up, so that no text promises more than was proved.
+ *
+ * A document may come from elsewhere: a member that is missing or of another type is "", NAN, 0 or a
+ * dash, and never a failure. */
 #include "text.h"
 
 #include <math.h>
@@ -46,6 +53,7 @@ static bool is(const json_t *object, const char *key, const char *value)
     return strcmp(member_text(object, key), value) == 0;
 }
 
+/* Keys are not cleaned: nothing prints them. */
 void members_clean(json_t *document)
 {
     size_t index;
@@ -70,27 +78,29 @@ void members_clean(json_t *document)
 
 /* ---------------------------------------------------------------- members in a sentence */
 
-/* One place of a sentence, "key", "key+1" or "key:form", up to its closing brace. What is not known
- * is a dash as wide as the number would be. */
+/* One place of a sentence, "key", "key+1" or "key:form", up to its closing brace. The form fits the
+ * value's type or it is not used: a document may come from a server that lies, and printf() must never
+ * read a number as a text. What is not known, or of another type, is a dash as wide as the number. */
 static void put_member(FILE *out, const json_t *object, const char *place)
 {
     char key[48], form[16], cell[64] = "-";
     size_t name = strcspn(place, ":+}"), end = strcspn(place, "}");
     size_t start = place[name] == ':' ? name + 1 : end;
-    bool up = place[start] == '^';
+    bool up = place[start] == '^', words = start < end && place[end - 1] == 's';
     (void)snprintf(key, sizeof key, "%.*s", (int)name, place);
     (void)snprintf(form, sizeof form, "%%%.*s", (int)(end - start - up), place + start + up);
     const json_t *value = json_object_get(object, key);
-    if (json_is_string(value)) {
-        (void)fprintf(out, start == end ? "%s" : form, json_string_value(value));
+    if (json_is_string(value) && (words || start == end)) {
+        (void)fprintf(out, words ? form : "%s", json_string_value(value));
     } else if (start == end) {
         (void)fprintf(out, "%lld", member_integer(object, key) + (place[name] == '+'));
     } else {
+        const char *point = strchr(form, '.');
         double number = member_number(object, key);
-        int digits = atoi(strchr(form, '.') != NULL ? strchr(form, '.') + 1 : "6");
-        if (json_is_number(value)) {
+        if (json_is_number(value) && !words) {
             (void)snprintf(cell, sizeof cell, form,
-                           up ? tremolo_digits_up(number, digits) : number);
+                           up ? tremolo_digits_up(number, point != NULL ? atoi(point + 1) : 6)
+                              : number);
         }
         (void)fprintf(out, "%*s", atoi(form + 1), cell);
     }
@@ -110,6 +120,8 @@ void text_members(FILE *out, const json_t *object, const char *sentence)
 
 /* ---------------------------------------------------------------- words */
 
+/* Lines are counted in bytes, which makes those with accents a little shorter. A word that is longer
+ * than a line is not broken: it may be an address or an id. */
 void text_paragraph(FILE *out, const char *format, ...)
 {
     char *whole = NULL;
@@ -138,7 +150,8 @@ void text_paragraph(FILE *out, const char *format, ...)
     free(whole);
 }
 
-/* A sentence is a string, or a list of strings and names ({"name": ...}). */
+/* A sentence is a string, or a list of strings and names, {"name": ...}, which pages set apart because
+ * names may be written in any direction. Here they are joined. */
 static void put_sentence(FILE *out, const json_t *sentence)
 {
     if (json_is_string(sentence)) {
@@ -151,7 +164,8 @@ static void put_sentence(FILE *out, const json_t *sentence)
     }
 }
 
-/* An answer and its facts as one paragraph. */
+/* An answer and its facts as one paragraph. The text is also a headline on pages, and so may end
+ * without a full stop. */
 static void print_answer(FILE *out, const json_t *answer)
 {
     char *text = NULL;
@@ -176,6 +190,7 @@ static void print_answer(FILE *out, const json_t *answer)
     free(text);
 }
 
+/* A paragraph for each sentence of a list. */
 static void print_sentences(FILE *out, const json_t *sentences)
 {
     for (size_t i = 0; i < json_array_size(sentences); i++) {
@@ -199,6 +214,7 @@ static const char *plural(long long count)
  *
  * Widths are in characters: printf would count the bytes of UTF-8. */
 
+/* Bytes 10xxxxxx continue a character. */
 int text_width(const char *name)
 {
     int count = 0;
@@ -208,6 +224,7 @@ int text_width(const char *name)
     return count;
 }
 
+/* The width of the column that holds the names of these rows. */
 static int widest(const json_t *rows)
 {
     int most = 0;
@@ -234,11 +251,14 @@ void text_name(FILE *out, const char *name, int width)
 
 /* ---------------------------------------------------------------- coefficients */
 
+/* R's codes of significance; the line under the table explains them. */
 static const char *stars(double p)
 {
     return p < 0.001 ? "***" : p < 0.01 ? "**" : p < 0.05 ? "*" : p < 0.1 ? "." : "";
 }
 
+/* The interval, or where noise hides the coefficient the score test's set: outside of two ends, or
+ * anything. Documents at another level than the server's may have neither. */
 static void print_interval(FILE *out, const json_t *row)
 {
     const json_t *score = json_object_get(row, "score");
@@ -252,6 +272,7 @@ static void print_interval(FILE *out, const json_t *row)
     }
 }
 
+/* Under the rows a line explains the codes, if one of them has a code. */
 static void print_rows(FILE *out, const json_t *rows)
 {
     int width = widest(rows);
@@ -277,7 +298,8 @@ static void print_caption(FILE *out, const json_t *document)
                   member_text(response, "name"), has_unit ? " (" : "", unit, has_unit ? ")" : "");
 }
 
-/* The rounds that the table is made from. */
+/* The rounds that the table is made from, and why; nothing where there is one round. The protocol
+ * counts rounds from 0, people from 1. */
 static void print_source(FILE *out, const json_t *inference, long long rounds)
 {
     char round[64] = "all rounds";
@@ -292,6 +314,7 @@ static void print_source(FILE *out, const json_t *inference, long long rounds)
     text_paragraph(out, "%s", member_text(inference, "why"));
 }
 
+/* The table, what its p values rest on, and what could not be shown. */
 static void print_table(FILE *out, const json_t *document)
 {
     const json_t *rows = json_object_get(document, "coefficients");
@@ -324,7 +347,7 @@ static void print_table(FILE *out, const json_t *document)
 
 /* ---------------------------------------------------------------- diagnostics */
 
-/* All factors, or the largest alone. */
+/* All factors, or the largest alone: one number tells whether some features resemble one another. */
 static void print_inflation(FILE *out, const json_t *rows, bool all)
 {
     const json_t *largest = NULL;
@@ -351,6 +374,8 @@ static void print_inflation(FILE *out, const json_t *rows, bool all)
     }
 }
 
+/* Residuals, F test, variance inflation; each is left out where noise does not allow it. A p value is
+ * computed from a distribution function with an absolute error of about 1e-16. */
 static void print_diagnostics(FILE *out, const json_t *found, bool full)
 {
     const json_t *test = json_object_get(found, "f_test");
@@ -416,6 +441,8 @@ static void print_predicted(FILE *out, const json_t *document)
     }
 }
 
+/* Without noise there is no estimate of R-squared that could be uncertain: raw data have it, or have
+ * too few rows, which the remark says. */
 static void print_prediction(FILE *out, const json_t *document)
 {
     const json_t *prediction = json_object_get(document, "prediction");
@@ -460,6 +487,7 @@ void text_convergence(FILE *out, const json_t *convergence, const char *where)
 
 /* ---------------------------------------------------------------- the guarantee */
 
+/* 99.99% must not read as 100%: what rounds up to all is "above 99.9%". */
 const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below)
 {
     char percent[TREMOLO_PERCENT_BYTES];
@@ -470,6 +498,8 @@ const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below)
     return text;
 }
 
+/* Of ballots there is no distance and no mu: they protect any two people alike. Distances round down
+ * and costs up, against ourselves. */
 static void print_difference(FILE *out, const json_t *row, int width)
 {
     char right[TREMOLO_PERCENT_BYTES];
@@ -488,6 +518,7 @@ static void print_difference(FILE *out, const json_t *row, int width)
                   tremolo_percent_text(right, member_number(row, "attacker_right"), true));
 }
 
+/* First the numbers, in columns, then what a distance is in the features' own units. */
 void text_differences(FILE *out, const json_t *rows)
 {
     int width = widest(rows);
@@ -617,6 +648,8 @@ static void print_heading(FILE *out, const json_t *document)
                  has_number(document, "repeated") ? ", {repeated} repeated\n" : "\n");
 }
 
+/* The order is that of a reader's questions: what was found, whether to trust the reports, how well it
+ * predicts, what it cost. */
 static void print_estimate(FILE *out, const json_t *document, bool full)
 {
     const json_t *convergence = json_object_get(document, "convergence");
@@ -693,4 +726,28 @@ void text_document(FILE *out, const json_t *document, bool full)
         print_simulation(out, simulated, json_object_get(document, "guarantee"));
     }
     print_sentences(out, how);
+}
+
+char *tremolo_document_text(const char *document, size_t length, bool full)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    json_t *read = json_loadb(document, length, 0, NULL);
+    FILE *out = json_is_object(read) ? open_memstream(&text, &bytes) : NULL;
+    if (out == NULL) {
+        json_decref(read);
+        return NULL;
+    }
+    members_clean(read);
+    if (json_is_string(json_object_get(read, "reviewer"))) {
+        text_guarantee(out, read, member_number(read, "delta"));
+    } else {
+        text_document(out, read, full);
+    }
+    json_decref(read);
+    if (fclose(out) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
 }

@@ -1,5 +1,4 @@
 /* wrapper.c -- floating point, entropy and memory for the device core. */
-#include "ledger_file.h"
 #include "tremolo_host.h"
 
 #include <errno.h>

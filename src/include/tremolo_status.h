@@ -86,7 +86,7 @@ extern "C" {
     X(ROUND_PASSED, 96, "a later round or sample of this study was already released")              \
     X(INVALID_CALIBRATION, 97, "this calibration rule does not hold for the request")              \
     X(UNREACHABLE, 98, "no amount of noise within range gives this guarantee")                     \
-    X(NOT_TRUSTED, 99, "the server's key is not pinned, and nobody said to trust it")              \
+    X(NOT_TRUSTED, 99, "the server's key is not pinned, and no option says to trust it")           \
     X(POLICY_REFUSED, 100, "the study asks for more than this device's policy allows")             \
     X(STUDY_DONE, 110, "the study is done")                                                        \
     X(STUDIES_FULL, 111, "the server has no room for another study")                               \

@@ -11,7 +11,7 @@
 
 #include "table_text.h"
 #include "study_internal.h"
-#include "words.h"
+#include "tremolo_words.h"
 
 static void on_name(void *bytes, size_t length, void *context)
 {

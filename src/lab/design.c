@@ -8,7 +8,7 @@
 
 #include "tremolo_study_file.h"
 #include "study_internal.h"
-#include "words.h"
+#include "tremolo_words.h"
 #include "inputs.h"
 
 #include <math.h>
@@ -136,11 +136,9 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
         }
         if (plan->levels == TREMOLO_DESIGN_LEVELS_MAX) {
             const char *name = table->name[plan->column];
-            return refuse(error,
-                          "%s %zu, column '%.80s': more than %d categories; --without '%.80s' "
-                          "leaves it out",
-                          table->place, tremolo_table_line(table, r), name,
-                          TREMOLO_DESIGN_LEVELS_MAX, name);
+            return refuse(
+                error, "%s %zu, column '%.80s': more than %d categories; leave the column out",
+                table->place, tremolo_table_line(table, r), name, TREMOLO_DESIGN_LEVELS_MAX);
         }
         plan->level[plan->levels++] = text;
     }
@@ -265,21 +263,14 @@ static bool plan_column(struct column_plan *plan, const struct tremolo_table *ta
 
 /* Mark the wanted columns, all but the response without a list. */
 static bool choose_columns(bool wanted[TREMOLO_TABLE_COLUMNS_MAX],
-                           const struct tremolo_table *table, size_t response, const char *features,
-                           char *error)
+                           const struct tremolo_table *table, size_t response,
+                           const struct tremolo_design_wish *wish, char *error)
 {
     for (size_t c = 0; c < table->columns; c++) {
-        wanted[c] = features == NULL && c != response;
+        wanted[c] = wish->feature_count == 0 && c != response;
     }
-    while (features != NULL && *features != '\0') {
-        char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1];
-        size_t length = tremolo_columns_next(name, features);
-        if (length == 0) {
-            return refuse(error,
-                          "in the list of features '%.80s' is no name; one with a comma "
-                          "goes in quotes",
-                          features);
-        }
+    for (size_t i = 0; i < wish->feature_count; i++) {
+        const char *name = wish->features[i];
         size_t column = tremolo_table_find(table, name);
         if (column == table->columns) {
             return refuse_column(error, table, name, "");
@@ -291,7 +282,6 @@ static bool choose_columns(bool wanted[TREMOLO_TABLE_COLUMNS_MAX],
             return refuse(error, "the feature '%.80s' is named twice", name);
         }
         wanted[column] = true;
-        features += length;
     }
     return true;
 }
@@ -376,7 +366,7 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
         return refuse_column(error, table, response, " for the response");
     }
     bool good = (formula != NULL ? choose_terms(wanted, table, column, formula, error)
-                                 : choose_columns(wanted, table, column, wish->features, error)) &&
+                                 : choose_columns(wanted, table, column, wish, error)) &&
                 find_kind(&numeric, table, column, error) && check_numbers(table, column, error);
     struct column_plan *plans = good ? calloc(table->columns, sizeof *plans) : NULL;
     if (plans == NULL) {
@@ -398,7 +388,7 @@ bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_ta
     struct tremolo_formula *formula = NULL;
     struct tremolo_design made = {0};
     struct tremolo_design_wish whole = *wish;
-    if (wish->terms == NULL && wish->features == NULL && wish->study != NULL) {
+    if (wish->terms == NULL && wish->feature_count == 0 && wish->study != NULL) {
         whole.terms = tremolo_study_file_inputs(wish->study)->terms;
     }
     if (whole.terms != NULL && !tremolo_formula_parse(&formula, whole.terms, error)) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "study_internal.h"
-#include "words.h"
+#include "tremolo_words.h"
 #include "inputs.h"
 
 /* ---------------------------------------------------------------- raw values */
@@ -156,11 +156,10 @@ static bool refuse_missing(const struct tremolo_table *table, const struct colum
         }
     }
     return refuse(error,
-                  "%s %zu, column '%.80s': the value is missing; --missing drop leaves such "
-                  "rows out%s",
+                  "%s %zu, column '%.80s': the value is missing; rows with missing values can be "
+                  "dropped%s",
                   table->place, tremolo_table_line(table, row), table->name[column],
-                  column == response ? ", and so does mean where a response is missing"
-                                     : ", mean puts the column's mean in its place");
+                  column == response ? "" : ", or the column's mean can replace them");
 }
 
 static bool refuse_infinite(const struct tremolo_design *design, const struct tremolo_table *table,

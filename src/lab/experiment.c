@@ -9,20 +9,12 @@
 
 #include "release.h"
 #include "report_file.h"
-#include "words.h"
-
-static const char *const method_names[TREMOLO_EXPERIMENT_METHODS] = {
-    "auto", "one-shot", "iterative", "pooled", "dp-sgd", "ols", "adassp"};
 
 const char *tremolo_experiment_method_name(enum tremolo_experiment_method method)
 {
-    return method_names[method];
-}
-
-enum tremolo_experiment_method tremolo_experiment_method_find(const char *name)
-{
-    return (enum tremolo_experiment_method)tremolo_words_find(name, method_names,
-                                                              TREMOLO_EXPERIMENT_METHODS);
+    static const char *const names[] = {"auto", "one-shot", "iterative", "pooled",
+                                        "ols",  "dp-sgd",   "adassp"};
+    return names[method];
 }
 
 bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)

@@ -1,18 +1,21 @@
-/* fleet.c -- simulated devices: preparation, threads, and the way from a
- * round's reports to debiased moments. The ways to make reports are in
- * fleet_core.c, fleet_bulk.c and fleet_ballot.c. */
+/* fleet.c -- simulated devices: preparation, the core's reports, threads, debiased moments.
+ *
+ * A report is made exactly as a device makes it and read exactly as a server reads it, so that a
+ * simulation tests the protocol, too. Devices are simulated by the block and folded by the batch:
+ * the fold wants long runs of each of its 32 buckets. */
 #include "fleet.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tremolo_experiment.h"
-#include "regression.h"
-#include "report_file.h"
 #include "study_internal.h"
+#include "tremolo_experiment.h"
+#include "tremolo_random.h"
+#include "report_file.h"
+
+enum { BLOCK_ROWS = 512, BATCH_ROWS = 16 * BLOCK_ROWS };
 
 unsigned tremolo_processors(void)
 {
@@ -112,24 +115,54 @@ static enum tremolo_status prepare_study(struct fleet *fleet)
     return status;
 }
 
-/* Room for a round's vectors, and buckets. The same device is in the same bucket in every
- * round, so that rounds can be pooled bucket by bucket. Real devices are put where their first
- * report's id says, as by `tremolo fit` and the server, once it is there. */
+/* A row in the integers that a device measures. */
+static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
+{
+    size_t d = setup->request.dimension;
+    bool ballots = setup->release == TREMOLO_RELEASE_BALLOT;
+    double bound = ballots ? TREMOLO_STUDY_REACH : setup->request.bound;
+    double response = ballots                           ? 1
+                      : setup->request.response_private ? setup->request.bound
+                                                        : setup->response_bound;
+    const struct tremolo_host_range range = {-bound, bound};
+    const struct tremolo_host_range response_range = {-response, response};
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t i = 0; i < d && status == TREMOLO_OK; i++) {
+        status = tremolo_host_raw(&raw[i], setup->X[row * d + i], &range);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_host_raw(&raw[d], setup->y[row], &response_range);
+    }
+    return status;
+}
+
+/* The samples, and with several rounds the devices, which keep their ledgers. */
+static enum tremolo_status prepare_devices(struct fleet *fleet)
+{
+    size_t n = fleet->d + 1;
+    enum tremolo_status status = TREMOLO_OK;
+    fleet->raw = malloc(fleet->setup.rows * n * sizeof *fleet->raw);
+    if (fleet->study.rounds > 1 && !fleet->bulk) {
+        fleet->devices = calloc(fleet->setup.rows, sizeof *fleet->devices);
+    }
+    if (fleet->raw == NULL || (fleet->study.rounds > 1 && !fleet->bulk && fleet->devices == NULL)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    for (size_t r = 0; r < fleet->setup.rows && status == TREMOLO_OK; r++) {
+        status = raw_row(fleet->raw + r * n, &fleet->setup, r);
+    }
+    return status;
+}
+
+/* Room for a round's vectors, and buckets. A device is where its first report's id says, as in
+ * `tremolo fit` and on the server, and stays there in every round, so that rounds can be pooled
+ * bucket by bucket. */
 static enum tremolo_status prepare_rounds(struct fleet *fleet)
 {
     size_t vectors = (size_t)fleet->study.vectors * fleet->d;
     fleet->wire_vectors = calloc(vectors + 1, sizeof *fleet->wire_vectors);
     fleet->buckets = malloc(fleet->setup.rows);
-    if (fleet->buckets == NULL || fleet->wire_vectors == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    for (size_t r = 0; r < fleet->setup.rows; r++) {
-        uint64_t half[2] = {tremolo_random_hash(fleet->setup.seed, r), r};
-        uint8_t id[16];
-        memcpy(id, half, sizeof id);
-        fleet->buckets[r] = (uint8_t)tremolo_bucket_of(id);
-    }
-    return TREMOLO_OK;
+    return fleet->buckets == NULL || fleet->wire_vectors == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
 }
 
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup)
@@ -140,15 +173,14 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     }
     made->setup = *setup;
     made->d = setup->request.dimension;
-    made->bulk = !setup->core && setup->reports == NULL;
+    made->bulk = setup->release == TREMOLO_RELEASE_BALLOT && !setup->core && setup->reports == NULL;
     enum tremolo_status status = prepare_study(made);
     if (status == TREMOLO_OK) {
         made->width = tremolo_row_values(&made->study);
         status = prepare_rounds(made);
     }
     if (status == TREMOLO_OK) {
-        bool kept = made->bulk && setup->release == TREMOLO_RELEASE_SAMPLE;
-        status = kept ? fleet_bulk_prepare(made) : fleet_core_prepare(made);
+        status = prepare_devices(made);
     }
     if (status != TREMOLO_OK) {
         fleet_free(made);
@@ -168,9 +200,100 @@ void fleet_free(struct fleet *fleet)
     free(fleet->wire_vectors);
     free(fleet->raw);
     free(fleet->devices);
-    free(fleet->base);
-    free(fleet->response);
     free(fleet);
+}
+
+/* ------------------------------------------------------------ a report by the core */
+
+static int draw_entropy(void *context, uint8_t *bytes, size_t length)
+{
+    struct fleet_device *device = context;
+    for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t word = tremolo_random_hash(device->key, device->counter++);
+        size_t rest = length - i;
+        memcpy(bytes + i, &word, rest < sizeof word ? rest : sizeof word);
+    }
+    return 0;
+}
+
+/* What the wire carries back, through the server's decoder. */
+static enum tremolo_status read_report(int16_t *row, uint8_t *bucket, const struct fleet *fleet,
+                                       const uint8_t *bytes, size_t length)
+{
+    struct tremolo_report report;
+    enum tremolo_status status = tremolo_report_decode(&report, bytes, length);
+    status = status == TREMOLO_OK ? tremolo_row_unpack(row, &report, &fleet->study) : status;
+    if (status == TREMOLO_OK) {
+        *bucket = (uint8_t)tremolo_bucket_of(report.id);
+    }
+    return status;
+}
+
+/* Enrol with a budget for exactly the study's rounds: a device that would
+ * have to spend more refuses, and the simulation fails. */
+static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo_platform *platform,
+                                 const struct tremolo_study *study)
+{
+    uint64_t budget = (uint64_t)tremolo_study_charge(study) * study->rounds;
+    if (budget > UINT32_MAX) {
+        return TREMOLO_OVERFLOWED;
+    }
+    if (study->release == TREMOLO_RELEASE_BALLOT) {
+        /* The ledger rounds epsilon down to 1/256. */
+        return tremolo_device_enrol(work, platform, 0, (uint32_t)budget + TREMOLO_CHARGE_ONE / 256);
+    }
+    return tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
+}
+
+static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t number,
+                                      const struct tremolo_round *round, struct tremolo_work *work,
+                                      struct fleet_device *device)
+{
+    uint8_t bytes[TREMOLO_MAX_REPORT_BYTES];
+    size_t length = sizeof bytes;
+    const int32_t *raw = fleet->raw + number * (fleet->d + 1);
+    const struct tremolo_sample sample = {.features = raw, .response = raw[fleet->d]};
+    struct tremolo_platform platform = tremolo_host_memory_platform(&device->memory);
+    platform.entropy = draw_entropy;
+    device->key =
+        tremolo_random_hash(tremolo_random_hash(fleet->setup.seed, number), round->number);
+    device->counter = 0;
+    enum tremolo_status status = TREMOLO_OK;
+    if (round->number == 0) {
+        status = enrol(work, &platform, &fleet->study);
+    }
+    if (status == TREMOLO_OK) {
+        status =
+            tremolo_device_report(work, bytes, &length, &fleet->study, round, &sample, &platform);
+    }
+    if (status == TREMOLO_OK && fleet->setup.reports != NULL) {
+        const uint8_t head[2] = {(uint8_t)length, (uint8_t)(length >> 8)};
+        bool written = fwrite(head, sizeof head, 1, fleet->setup.reports) == 1 &&
+                       fwrite(bytes, length, 1, fleet->setup.reports) == 1;
+        status = written ? TREMOLO_OK : TREMOLO_STORAGE_FAILED;
+    }
+    uint8_t bucket = 0;
+    if (status == TREMOLO_OK) {
+        status = read_report(row, &bucket, fleet, bytes, length);
+    }
+    if (status == TREMOLO_OK && round->number == 0) {
+        fleet->buckets[number] = bucket;
+    }
+    return status;
+}
+
+/* With a single round a device and its ledger last for one report. */
+static enum tremolo_status core_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
+                                      const struct tremolo_round *round)
+{
+    struct tremolo_work work;
+    enum tremolo_status status = TREMOLO_OK;
+    for (size_t r = 0; r < count && status == TREMOLO_OK; r++) {
+        struct fleet_device passing = {.key = 0};
+        struct fleet_device *device = fleet->devices != NULL ? &fleet->devices[from + r] : &passing;
+        status = run_device(rows + r * fleet->width, fleet, from + r, round, &work, device);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- threads */
@@ -179,7 +302,7 @@ struct worker {
     struct fleet *fleet;
     struct tremolo_moments *moments;
     pthread_t thread;
-    struct fleet_pass pass;
+    const struct tremolo_round *round;
     unsigned number;
     enum tremolo_status status;
     bool started;
@@ -190,29 +313,20 @@ static size_t at_most(size_t count, size_t limit)
     return count < limit ? count : limit;
 }
 
-static enum tremolo_status make_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                                      const struct fleet_pass *pass)
-{
-    if (!fleet->bulk) {
-        return fleet_core_block(rows, fleet, from, count, pass);
-    }
-    if (fleet->study.release == TREMOLO_RELEASE_SAMPLE) {
-        return fleet_bulk_block(rows, fleet, from, count, pass);
-    }
-    fleet_ballot_block(rows, fleet, from, count, pass);
-    return TREMOLO_OK;
-}
-
 /* Rows of the devices from `from`, block by block. */
 static enum tremolo_status make_batch(int16_t *rows, struct worker *worker, size_t from,
                                       size_t count)
 {
     struct fleet *fleet = worker->fleet;
     enum tremolo_status status = TREMOLO_OK;
-    for (size_t done = 0; done < count && status == TREMOLO_OK; done += FLEET_BLOCK_ROWS) {
-        size_t block = at_most(count - done, FLEET_BLOCK_ROWS);
+    for (size_t done = 0; done < count && status == TREMOLO_OK; done += BLOCK_ROWS) {
+        size_t block = at_most(count - done, BLOCK_ROWS);
         int16_t *at = rows + done * fleet->width;
-        status = make_block(at, fleet, from + done, block, &worker->pass);
+        if (fleet->bulk) {
+            fleet_ballot_block(at, fleet, from + done, block);
+        } else {
+            status = core_block(at, fleet, from + done, block, worker->round);
+        }
         status = tremolo_progress_add(fleet->setup.progress, block, status);
     }
     return status;
@@ -223,8 +337,8 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct fleet *fleet = worker->fleet;
-    size_t batch = at_most(fleet->setup.rows / fleet->setup.threads + 1, FLEET_BATCH_ROWS);
-    batch = (batch + FLEET_BLOCK_ROWS - 1) / FLEET_BLOCK_ROWS * FLEET_BLOCK_ROWS;
+    size_t batch = at_most(fleet->setup.rows / fleet->setup.threads + 1, BATCH_ROWS);
+    batch = (batch + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
     int16_t *rows = malloc(batch * fleet->width * sizeof *rows);
     worker->status = rows == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
     for (size_t from = worker->number * batch;
@@ -260,12 +374,12 @@ static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
 
 /* All rows once, into `moments`; what it holds after a failure is of no use. */
 static enum tremolo_status run_pass(struct tremolo_moments *moments, struct fleet *fleet,
-                                    const struct fleet_pass *pass)
+                                    const struct tremolo_round *round)
 {
     struct worker workers[TREMOLO_MAX_FOLD_THREADS] = {{0}};
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned t = 0; t < fleet->setup.threads && status == TREMOLO_OK; t++) {
-        workers[t] = (struct worker){.fleet = fleet, .pass = *pass, .number = t};
+        workers[t] = (struct worker){.fleet = fleet, .round = round, .number = t};
         workers[t].moments = t == 0 ? moments : NULL;
         if (t > 0) {
             status = tremolo_release_plain_sums(&workers[t].moments, &fleet->study);
@@ -283,14 +397,6 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
     return status;
 }
 
-enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
-                               uint64_t stream)
-{
-    struct fleet copy = *fleet; /* a pass in bulk changes nothing in it */
-    struct fleet_pass pass = {.stream = stream};
-    return fleet->bulk ? run_pass(moments, &copy, &pass) : TREMOLO_BAD_ARGUMENT;
-}
-
 /* -------------------------------------------------------------- releasing */
 
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
@@ -299,13 +405,13 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 {
     struct tremolo_moments *moments = NULL;
     struct tremolo_debiased *made = NULL;
-    struct fleet_pass pass = {.round = {NULL, round}, .stream = round};
+    struct tremolo_round opened = {NULL, round};
     if (fleet->study.vectors > 0) {
         tremolo_release_to_wire(fleet->wire_vectors, V, fleet->study.vectors * fleet->d);
-        pass.round.vectors = fleet->wire_vectors;
+        opened.vectors = fleet->wire_vectors;
     }
     enum tremolo_status status = tremolo_release_plain_sums(&moments, &fleet->study);
-    status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
+    status = status == TREMOLO_OK ? run_pass(moments, fleet, &opened) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_evidence(&made, moments, &fleet->release, fleet->wire_vectors);
     }
@@ -324,9 +430,9 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet)
 {
     struct tremolo_moments *moments = NULL;
-    const struct fleet_pass pass = {.stream = 0};
+    const struct tremolo_round round = {NULL, 0};
     enum tremolo_status status = tremolo_release_plain_sums(&moments, &fleet->study);
-    status = status == TREMOLO_OK ? run_pass(moments, fleet, &pass) : status;
+    status = status == TREMOLO_OK ? run_pass(moments, fleet, &round) : status;
     if (status == TREMOLO_OK) {
         status = tremolo_release_ballots(ballots, moments, &fleet->study);
     }

@@ -1,13 +1,15 @@
 /* fleet.h -- many simulated devices, each with one row of data.
  *
- * A fleet turns scaled rows into reports, and reports into debiased moments or, of
+ * A fleet turns scaled rows into reports, and the reports of a round into debiased moments or, of
  * ballots, into the sums over them.
- * Where reports are kept every device runs the real core (ledger, noise, report bytes, decoder);
- * else the core's map and noise or ranks of its law are computed many at a time, value for value
- * the same, without ledger or bytes.
  *
- * Results depend on the seed alone, not on the number of threads: each device
- * has its own entropy, drawn from the seed, and sums are exact. */
+ * A device that sends noisy samples runs the real core: ledger, noise, report bytes, and the
+ * server's decoder reads them. So does one that casts a ballot when its reports are kept. Other
+ * ballots are computed eight blocks of directions at a time (fleet_ballot.c), answer for answer as
+ * the core gives them, without ledger or bytes: the core would take ten times as long.
+ *
+ * Results depend on the seed alone, never on the number of threads: each device has its own
+ * entropy, drawn from the seed, and sums are exact. */
 #ifndef TREMOLO_LAB_FLEET_H
 #define TREMOLO_LAB_FLEET_H
 
@@ -16,12 +18,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "regression.h"
+#include "tremolo_ballot.h"
 #include "tremolo_device.h"
 #include "tremolo_host.h"
 #include "tremolo_mechanism.h"
-#include "moments.h"
+#include "tremolo_moments.h"
 #include "tremolo_progress.h"
+#include "tremolo_regression.h"
 #include "release.h"
 
 struct fleet_setup {
@@ -33,22 +36,18 @@ struct fleet_setup {
     unsigned samples; /* of a device in each round, which request.rounds counts; 0: one */
     enum tremolo_release_kind release; /* ballots read dimension, response_private, epsilon and
                                           rounds (0: one) of the request; ranges are -1..1 */
-    const struct tremolo_study *study; /* whose reports they are if its integers are these, as
-                                          those of a ballot are where they fit; may be NULL */
+    const struct tremolo_study *study; /* reports are this study's if its integers are the same;
+                                          ballots take its law where it fits; may be NULL */
     uint64_t seed;
     unsigned threads;                        /* 1..TREMOLO_MAX_FOLD_THREADS */
-    bool core;                               /* run it in any case */
-    const struct tremolo_progress *progress; /* told of every device's report; may be NULL */
+    bool core;                               /* ballots by the core, too */
+    const struct tremolo_progress *progress; /* counts every device's report; may be NULL */
     FILE *reports; /* every report's length (2 bytes, low first) and bytes; may be
                       NULL. Needs one thread. */
 };
 
-/* Devices are simulated by the block and folded by the batch: the fold wants
- * long runs of each of its 32 buckets. */
-enum { FLEET_BLOCK_ROWS = 512, FLEET_BATCH_ROWS = 16 * FLEET_BLOCK_ROWS };
-
-/* What surrounds a device that runs the core: its ledger, which comes first as the context of the
- * host's functions, and entropy drawn from the seed. */
+/* What surrounds a device that runs the core: its ledger, which comes first because it is the
+ * context of the host's functions, and entropy drawn from the seed. */
 struct fleet_device {
     struct tremolo_host_memory memory;
     uint64_t key;
@@ -56,25 +55,21 @@ struct fleet_device {
 };
 
 struct fleet {
-    struct fleet_setup setup; /* X and y are read when it is made, and not later */
+    struct fleet_setup setup; /* X and y are read by fleet_new() only */
     size_t d;
     size_t width; /* integers of a report's row */
-    bool bulk;
+    bool bulk;    /* ballots without the core */
     struct tremolo_study study;
     struct tremolo_mechanism_scales scales;
     struct tremolo_sample_release release; /* without V */
     struct tremolo_bounds *bounds;
-    uint8_t *buckets;      /* of every device */
-    int16_t *wire_vectors; /* the current round's, in 2^-14 */
-    /* with the core, and of ballots */
+    uint8_t *buckets;             /* of every device */
+    int16_t *wire_vectors;        /* the current round's, in 2^-14 */
     int32_t *raw;                 /* rows * (d + 1): features and response as measured */
     struct fleet_device *devices; /* all of them; NULL with one round */
-    /* of noisy samples in bulk */
-    int32_t *base;     /* rows * coordinates, and a few more: clipped and shrunk */
-    int16_t *response; /* rows, when the response is public */
 };
 
-/* The data are copied in the devices' own integers. Free with fleet_free. */
+/* Copies the data in the devices' own integers. Free with fleet_free. */
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup);
 void fleet_free(struct fleet *fleet);
 
@@ -88,41 +83,7 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
 /* One ballot of every device; the result is the caller's. */
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet);
 
-/* The same as sums only, added to `moments` (tremolo_release_plain_sums() of its study), with
- * noise from `stream`: many passes over one fleet stand for many more devices. Not
- * with the core. */
-enum tremolo_status fleet_fold(struct tremolo_moments *moments, const struct fleet *fleet,
-                               uint64_t stream);
-
-/* ---- the ways to make reports: fleet_core.c, fleet_bulk.c, fleet_ballot.c */
-
-/* What one pass over the devices has in common. */
-struct fleet_pass {
-    struct tremolo_round round;
-    uint64_t stream; /* of the noise in bulk */
-};
-
-enum tremolo_status fleet_core_prepare(struct fleet *fleet);
-enum tremolo_status fleet_bulk_prepare(struct fleet *fleet);
-
-/* Write `count` rows of `width` integers of the devices from `from`. */
-enum tremolo_status fleet_core_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                                     const struct fleet_pass *pass);
-enum tremolo_status fleet_bulk_block(int16_t *rows, const struct fleet *fleet, size_t from,
-                                     size_t count, const struct fleet_pass *pass);
-
-/* A row in the integers of a device. */
-enum tremolo_status fleet_raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row);
-
-/* The steps of a block: the kept sample of one device and its public response; waves with these
- * angles, vector by vector, for rows of coordinates; and noise, rounded to the wire (a multiple of
- * eight numbers). */
-void fleet_bulk_sample(int32_t *base, int16_t *response, const struct tremolo_study *study,
-                       const int32_t *raw);
-void fleet_bulk_waves(int32_t *value, const struct tremolo_study *study, const int16_t *vectors,
-                      const uint32_t *angles, size_t count);
-void fleet_bulk_round(int32_t *value, const int32_t *noise, size_t count,
-                      const struct tremolo_study *study);
+/* ---- fleet_ballot.c */
 
 /* The point of a ballot, and what the products of a row of directions have in common. */
 struct ballot_point {
@@ -142,7 +103,8 @@ void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *
 /* The answer at a rank; `lane` and `wide` as of expand_row(). */
 unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expand_keys *keys,
                              size_t lane, unsigned rank, bool wide);
-void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                        const struct fleet_pass *pass);
+
+/* Write the rows of `count` devices from `from`, and their buckets. */
+void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count);
 
 #endif

@@ -1,18 +1,18 @@
 /* fleet_ballot.c -- ballots of many devices, answer for answer as the core would give them.
  *
- * The map of docs/reference/wire-format.md: the sample's point, scores of 8 blocks of 5 directions, and the
- * answer at the rank that was drawn. Nearly all of the time goes into the directions, B k D words
- * of ChaCha8 a device. The eight blocks fill the lanes: word p of block b is lane b of vector p, so
- * their bits are counted where they are made and multiplied with one number of the point for all
- * of them, and nothing is stored. An entry counts from 16 down; that is taken off each row at
- * once. There is no ledger, and no bytes; fleet_core.c has both. */
+ * The map of docs/reference/wire-format.md: the sample's point, scores of 8 blocks of 5 directions,
+ * and the answer at the rank that was drawn. Nearly all of the time goes into the directions,
+ * B k D words of ChaCha8 a device. The eight blocks fill the lanes: word p of block b is lane b of
+ * vector p. So their bits are counted in the registers that made them and multiplied with one number
+ * of the point for all of them, and nothing is stored. An entry counts from 16 down; that is
+ * subtracted from each row at once. */
 #include "fleet.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "exact_noise.h"
-#include "regression.h"
+#include "chacha_lanes.h"
+#include "tremolo_random.h"
 
 enum {
     SIGNS = TREMOLO_BALLOT_SIGNS,
@@ -246,15 +246,13 @@ unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expa
 
 /* ------------------------------------------------------------- every device */
 
-static uint32_t next_word(struct exact_noise *source)
+static uint32_t next_word(struct tremolo_random *source)
 {
-    uint32_t word;
-    exact_noise_words(source, &word, 1);
-    return word;
+    return (uint32_t)(tremolo_random_bits(source) >> 32);
 }
 
 /* Uniform below `count`, which is at most 256. */
-static unsigned draw_below(struct exact_noise *source, unsigned count)
+static unsigned draw_below(struct tremolo_random *source, unsigned count)
 {
     unsigned mask = 1, drawn;
     while (mask < count - 1) {
@@ -266,7 +264,7 @@ static unsigned draw_below(struct exact_noise *source, unsigned count)
     return drawn;
 }
 
-static unsigned draw_rank(struct exact_noise *source, const struct tremolo_study *study)
+static unsigned draw_rank(struct tremolo_random *source, const struct tremolo_study *study)
 {
     unsigned first = study->rank_first;
     return next_word(source) < study->rank_top
@@ -275,17 +273,17 @@ static unsigned draw_rank(struct exact_noise *source, const struct tremolo_study
 }
 
 /* Each block has a stream of its own, so that threads do not matter. */
-void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count,
-                        const struct fleet_pass *pass)
+void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count)
 {
     const struct tremolo_study *study = &fleet->study;
-    struct exact_noise source;
+    struct tremolo_random source = tremolo_random_from(fleet->setup.seed, from);
     struct expand_keys keys;
     struct ballot_point point;
-    exact_noise_seed(&source, tremolo_random_hash(fleet->setup.seed, pass->stream), from);
     for (size_t r = 0; r < count; r++) {
         uint32_t id[TREMOLO_REPORT_ID_BYTES / 4];
-        exact_noise_words(&source, id, sizeof id / sizeof *id);
+        for (size_t i = 0; i < sizeof id / sizeof *id; i++) {
+            id[i] = next_word(&source);
+        }
         memcpy(rows + r * fleet->width, id, sizeof id);
         fleet->buckets[from + r] = (uint8_t)tremolo_bucket_of((const uint8_t *)id);
     }

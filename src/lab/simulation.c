@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "simulation_json.h"
-#include "regression.h"
+#include "tremolo_random.h"
 
 /* Of the intervals. */
 static const double usual_level = 0.95;

@@ -1,51 +1,29 @@
-/* simulation_settle.c -- from what somebody asked of a simulation to all that it needs.
+/* simulation_settle.c -- from what was asked of a simulation to all that it needs.
  *
- * What was not asked for follows from the method, the guarantee and the study; what was and
- * would be ignored is refused: whoever asked expects an effect. */
+ * What was not asked for follows from the method, the guarantee and the study. What was asked for
+ * and would have no effect is refused, because the caller expects one. The paper's mechanism
+ * (modulation, step, ball) has no parameters here: a study file fixes it, and without one the
+ * paper's own values hold. */
 #include "tremolo_simulation.h"
-
-#include "refuse.h"
 
 #include <math.h>
 
-#include "ledger_file.h"
 #include "inputs.h"
-
-const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTIONS] = {
-    [TREMOLO_SIMULATION_DELTA] = "delta",     [TREMOLO_SIMULATION_CALIBRATION] = "calibration",
-    [TREMOLO_SIMULATION_VECTORS] = "vectors", [TREMOLO_SIMULATION_ALPHA] = "alpha",
-    [TREMOLO_SIMULATION_LAMBDA] = "lambda",   [TREMOLO_SIMULATION_OMEGA] = "omega",
-    [TREMOLO_SIMULATION_ROUNDS] = "rounds",   [TREMOLO_SIMULATION_STEP] = "step",
-    [TREMOLO_SIMULATION_RADIUS] = "radius",   [TREMOLO_SIMULATION_RIDGE] = "ridge",
-    [TREMOLO_SIMULATION_CLIP] = "clip",       [TREMOLO_SIMULATION_SCALE] = "scale",
-    [TREMOLO_SIMULATION_RELEASE] = "release",
-};
-
-static bool has(const struct tremolo_simulation *simulation, enum tremolo_simulation_option option)
-{
-    return (simulation->given & 1u << option) != 0;
-}
+#include "refuse.h"
+#include "tremolo_host.h"
 
 void tremolo_simulation_begin(struct tremolo_simulation *simulation)
 {
     *simulation = (struct tremolo_simulation){
         .experiment = {.epsilon = NAN,
-                       .delta = 1e-5,
+                       .delta = NAN,
                        .neighbours = TREMOLO_NEIGHBOURS_ANY,
                        .protect_all = true,
-                       .rounds = 10,
-                       .vectors = SIZE_MAX,
-                       .alpha = NAN,
-                       .lambda = NAN,
-                       .omega = NAN,
-                       .ridge = NAN,
-                       .step = NAN,
-                       .radius = NAN,
-                       .clip = NAN,
+                       .ridge = 0.5,
                        .threads = tremolo_processors()},
+        .release_follows = true,
         .test_share = 0.2,
         .repeats = 1,
-        .dashes = "",
     };
     if (tremolo_host_entropy(NULL, (uint8_t *)&simulation->seed, sizeof simulation->seed) != 0) {
         simulation->seed = 1;
@@ -61,234 +39,160 @@ void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
     size_t coordinates = tremolo_study_file_dimension(study) + terms->response_private;
     /* The whole box is that of the columns which are simulated, and has their size. */
     simulation->clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
+    simulation->release_follows = false;
     experiment->study = tremolo_study_file_device(study);
     experiment->release = terms->release;
     experiment->epsilon = terms->epsilon;
-    experiment->delta = terms->delta;
+    experiment->delta = terms->release == TREMOLO_RELEASE_SAMPLE ? terms->delta : NAN;
     experiment->neighbours =
         terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
-    experiment->distance = terms->distance > 0 ? terms->distance : experiment->distance;
+    experiment->distance = terms->distance;
     experiment->protect_all = terms->response_private;
     experiment->calibration = terms->calibration;
     experiment->samples = terms->samples;
     experiment->vectors = terms->vectors;
     experiment->alpha = terms->alpha;
-    if (terms->vectors > 0) {
-        experiment->lambda = terms->lambda;
-        experiment->omega = terms->omega;
-    }
+    experiment->lambda = terms->lambda;
+    experiment->omega = terms->omega;
     if (terms->protocol != TREMOLO_STUDY_ONE_SHOT) {
         experiment->method = TREMOLO_EXPERIMENT_ITERATIVE;
         experiment->rounds = terms->rounds;
     }
 }
 
-/* Options of some methods only. What is asked of privacy is not among them: the output
- * states what was given. */
-#define FOR(method) (1u << (method))
-#define OF_ROUNDS                                                                                  \
-    (FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED) |                          \
-     FOR(TREMOLO_EXPERIMENT_DP_SGD))
-#define OF_REPORTS (~(FOR(TREMOLO_EXPERIMENT_DP_SGD) | FOR(TREMOLO_EXPERIMENT_OLS)))
+/* ---------------------------------------------------------------- what has no effect */
 
-static const struct {
-    enum tremolo_simulation_option option;
-    unsigned methods;
-} method_rules[] = {
-    {TREMOLO_SIMULATION_ROUNDS, OF_ROUNDS},
-    {TREMOLO_SIMULATION_STEP, OF_ROUNDS},
-    {TREMOLO_SIMULATION_RADIUS, FOR(TREMOLO_EXPERIMENT_ITERATIVE) | FOR(TREMOLO_EXPERIMENT_POOLED)},
-    {TREMOLO_SIMULATION_RIDGE, FOR(TREMOLO_EXPERIMENT_ONE_SHOT)},
-    {TREMOLO_SIMULATION_CLIP, FOR(TREMOLO_EXPERIMENT_DP_SGD)},
-    {TREMOLO_SIMULATION_VECTORS, OF_REPORTS},
-    {TREMOLO_SIMULATION_ALPHA, OF_REPORTS},
-    {TREMOLO_SIMULATION_LAMBDA, OF_REPORTS},
-    {TREMOLO_SIMULATION_OMEGA, OF_REPORTS},
-};
-
-static bool check_method(const struct tremolo_simulation *simulation, char *error)
+static bool check_ballot(const struct tremolo_simulation *simulation, bool delta_asked,
+                         struct tremolo_refusal *refusal)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
-    const char *dashes = simulation->dashes;
-    for (size_t i = 0; i < sizeof method_rules / sizeof method_rules[0]; i++) {
-        if (has(simulation, method_rules[i].option) &&
-            (method_rules[i].methods & FOR(experiment->method)) == 0) {
-            return refuse(error, "%s%s has no effect with the method %s", dashes,
-                          tremolo_simulation_option_names[method_rules[i].option],
-                          tremolo_experiment_method_name(experiment->method));
-        }
-    }
-    return experiment->vectors != 0 || (isnan(experiment->lambda) && isnan(experiment->omega)) ||
-           refuse(error, "%slambda and %somega have no effect without vectors", dashes, dashes);
-}
-
-/* What has no meaning for ballots is refused, not passed over. */
-static bool check_ballot(const struct tremolo_simulation *simulation, char *error)
-{
-    const struct tremolo_experiment_options *experiment = &simulation->experiment;
-    const char *dashes = simulation->dashes;
-    if (experiment->release != TREMOLO_RELEASE_BALLOT) {
-        return true;
-    }
     if (experiment->neighbours != TREMOLO_NEIGHBOURS_ANY) {
-        return refuse(error, "a ballot protects any two people; a distance needs %srelease sample",
-                      dashes);
+        return refuse_member(refusal, "neighbours",
+                             "must be any for ballots, which protect any two people; a distance "
+                             "needs the release sample");
     }
     if (experiment->method != TREMOLO_EXPERIMENT_AUTO &&
         experiment->method != TREMOLO_EXPERIMENT_OLS) { /* which reads what no device sends */
-        return refuse(error, "the method %s needs %srelease sample",
-                      tremolo_experiment_method_name(experiment->method), dashes);
+        return refuse_member(refusal, "method", "%s needs the release sample",
+                             tremolo_experiment_method_name(experiment->method));
     }
-    for (enum tremolo_simulation_option i = 0; i <= TREMOLO_SIMULATION_OMEGA; i++) {
-        if (has(simulation, i)) {
-            return refuse(error, "%s%s has no effect on ballots; it needs %srelease sample", dashes,
-                          tremolo_simulation_option_names[i], dashes);
-        }
+    if (delta_asked) {
+        return refuse_member(refusal, "delta",
+                             "has no effect on ballots; it needs the release sample");
     }
     double ballots = (double)tremolo_experiment_releases(experiment);
     double each = experiment->epsilon / ballots;
-    if (!(each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX)) {
-        return refuse(error, "%sepsilon of %s must be from %g to %g", dashes,
-                      ballots > 1 ? "each of a device's ballots" : "ballots",
-                      TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
-    }
-    return !has(simulation, TREMOLO_SIMULATION_SCALE) ||
-           simulation->scaling != TREMOLO_SCALING_STANDARD ||
-           refuse(error, "%sscale standard needs %srelease sample", dashes, dashes);
+    return (each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX) ||
+           refuse_member(refusal, "epsilon", "of %s must be from %g to %g",
+                         ballots > 1 ? "each of a device's ballots" : "ballots",
+                         TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
 }
 
-/* A distance is in half ranges everywhere; in standard deviations it has another name. */
-static bool check_distance(const struct tremolo_simulation *simulation, char *error)
+static bool check_rounds(const struct tremolo_experiment_options *experiment, bool asked,
+                         struct tremolo_refusal *refusal)
 {
-    const char *dashes = simulation->dashes;
-    if (simulation->experiment.neighbours == TREMOLO_NEIGHBOURS_ANY ||
-        !has(simulation, TREMOLO_SIMULATION_SCALE) ||
-        simulation->deviations == (simulation->scaling == TREMOLO_SCALING_STANDARD)) {
-        return true;
+    if (asked && !tremolo_experiment_takes_rounds(experiment->method)) {
+        return refuse_member(refusal, "rounds", "has no effect with the method %s",
+                             tremolo_experiment_method_name(experiment->method));
     }
-    return simulation->deviations
-               ? refuse(error, "deviations are standard deviations: they need %sscale standard",
-                        dashes)
-               : refuse(error,
-                        "a distance is in half ranges; with %sscale standard it is "
-                        "%sneighbours deviations=R, in standard deviations",
-                        dashes, dashes);
+    return tremolo_experiment_releases(experiment) <= UINT16_MAX ||
+           refuse_member(refusal, "rounds",
+                         "of %zu with %zu samples of a device in each are more than %d releases",
+                         experiment->rounds, experiment->samples, UINT16_MAX);
 }
 
-static void set_default(double *value, double otherwise)
+/* ---------------------------------------------------------------- what follows */
+
+static double or_else(double value, double otherwise)
 {
-    if (isnan(*value)) {
-        *value = otherwise;
-    }
+    return isnan(value) ? otherwise : value;
 }
 
-/* `auto` and `ols` need no modulation; the paper's methods get the paper's. */
-static void set_mechanism(struct tremolo_experiment_options *experiment)
-{
-    bool plain = experiment->method == TREMOLO_EXPERIMENT_AUTO ||
-                 experiment->method == TREMOLO_EXPERIMENT_OLS ||
-                 experiment->method == TREMOLO_EXPERIMENT_DP_SGD;
-    if (experiment->vectors == SIZE_MAX) {
-        bool asked = !isnan(experiment->lambda) || !isnan(experiment->omega);
-        experiment->vectors = plain && !asked ? 0 : 1;
-    }
-    set_default(&experiment->alpha, plain ? 0 : 0.5);
-    set_default(&experiment->lambda, 0.2);
-    set_default(&experiment->omega, 1);
-    set_default(&experiment->ridge, 0.5);
-    set_default(&experiment->clip, 2);
-}
-
-static void set_defaults(struct tremolo_simulation *simulation,
-                         const struct tremolo_study_file *study)
+static void set_method(struct tremolo_simulation *simulation,
+                       const struct tremolo_study_file *study)
 {
     struct tremolo_experiment_options *experiment = &simulation->experiment;
-    set_mechanism(experiment);
-    if (!has(simulation, TREMOLO_SIMULATION_SCALE)) {
-        simulation->scaling = experiment->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_SCALING_RANGES
-                              : simulation->deviations ? TREMOLO_SCALING_STANDARD
-                                                       : TREMOLO_SCALING_BOUNDS;
-    }
     const struct tremolo_study_terms *terms =
-        study != NULL && tremolo_experiment_takes_rounds(experiment->method)
-            ? tremolo_study_file_terms(study)
-            : NULL;
-    bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE;
-    set_default(&experiment->step, theirs                                            ? terms->step
-                                   : experiment->method == TREMOLO_EXPERIMENT_DP_SGD ? 0.1
-                                                                                     : 0.8);
-    /* The study's ball is in its own units. */
-    set_default(&experiment->radius,
-                theirs && simulation->scaling == TREMOLO_SCALING_BOUNDS ? terms->radius : 0);
-}
-
-static bool check_budget(const struct tremolo_simulation *simulation, char *error)
-{
-    const struct tremolo_experiment_options *experiment = &simulation->experiment;
-    if (experiment->method != TREMOLO_EXPERIMENT_DP_SGD &&
-        tremolo_experiment_releases(experiment) > UINT16_MAX) {
-        return refuse(error,
-                      "%srounds %zu with %zu samples of a device in each are more than %d releases",
-                      simulation->dashes, experiment->rounds, experiment->samples, UINT16_MAX);
+        study != NULL ? tremolo_study_file_terms(study) : NULL;
+    bool paper = experiment->method != TREMOLO_EXPERIMENT_AUTO &&
+                 experiment->method != TREMOLO_EXPERIMENT_OLS;
+    if (study == NULL && paper) {
+        experiment->vectors = 1;
+        experiment->alpha = 0.5;
+        experiment->lambda = 0.2;
+        experiment->omega = 1;
     }
-    return !isnan(experiment->epsilon) || experiment->method == TREMOLO_EXPERIMENT_OLS ||
-           refuse(error, "%sepsilon E is needed", simulation->dashes);
+    bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE &&
+                  tremolo_experiment_takes_rounds(experiment->method);
+    experiment->step = theirs ? terms->step : 0.8;
+    experiment->radius = theirs ? terms->radius : 0;
+    experiment->rounds = experiment->rounds > 0 ? experiment->rounds : 10;
+    experiment->delta = or_else(experiment->delta, 1e-5);
+    simulation->scaling = experiment->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_SCALING_RANGES
+                                                                        : TREMOLO_SCALING_BOUNDS;
+    if (terms != NULL && experiment->epsilon != terms->epsilon) {
+        experiment->study = NULL; /* another guarantee has other integers */
+    }
 }
 
 bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
                                const struct tremolo_study_file *study,
-                               char error[TREMOLO_TABLE_ERROR_BYTES])
+                               struct tremolo_refusal *refusal)
 {
     struct tremolo_experiment_options *experiment = &simulation->experiment;
-    if (!has(simulation, TREMOLO_SIMULATION_RELEASE) && study == NULL) {
-        /* Any two people are told apart least by ballots, which have one method. */
+    const struct tremolo_study_terms *terms =
+        study != NULL ? tremolo_study_file_terms(study) : NULL;
+    bool theirs = terms != NULL && terms->protocol != TREMOLO_STUDY_ONE_SHOT;
+    bool rounds_asked = experiment->rounds != (theirs ? terms->rounds : 0);
+    bool delta_theirs = terms != NULL && terms->release == TREMOLO_RELEASE_SAMPLE &&
+                        experiment->delta == terms->delta;
+    bool delta_asked = !isnan(experiment->delta) && !delta_theirs;
+    if (simulation->release_follows) {
         bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
                    experiment->method == TREMOLO_EXPERIMENT_AUTO;
         experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
     }
-    if (!check_budget(simulation, error) || !check_ballot(simulation, error) ||
-        !check_distance(simulation, error) || !check_method(simulation, error)) {
-        return false;
+    set_method(simulation, study);
+    if (isnan(experiment->epsilon) && experiment->method != TREMOLO_EXPERIMENT_OLS) {
+        return refuse_member(refusal, "epsilon", "is needed");
     }
-    if (study != NULL && experiment->epsilon != tremolo_study_file_terms(study)->epsilon) {
-        experiment->study = NULL; /* another guarantee has other integers */
-    }
-    set_defaults(simulation, study);
-    return true;
+    return check_rounds(experiment, rounds_asked, refusal) &&
+           (experiment->release != TREMOLO_RELEASE_BALLOT ||
+            check_ballot(simulation, delta_asked, refusal));
 }
 
 bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
-                             const struct tremolo_design *design,
-                             char error[TREMOLO_TABLE_ERROR_BYTES])
+                             const struct tremolo_design *design, struct tremolo_refusal *refusal)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     size_t train = design->rows - (size_t)(simulation->test_share * (double)design->rows);
     size_t m = experiment->method != TREMOLO_EXPERIMENT_OLS ? experiment->vectors : 0;
     size_t more = tremolo_experiment_takes_rounds(experiment->method) ? 1 : 0;
     if (train < design->features + 2) {
-        return refuse(error, "%zu features need at least %zu devices, and %zu are left of %zu rows",
-                      design->features, design->features + 2, train, design->rows);
+        return refuse_member(refusal, NULL,
+                             "%zu features need at least %zu devices, and %zu are left of %zu rows",
+                             design->features, design->features + 2, train, design->rows);
     }
     if (experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE &&
         tremolo_inputs_derive(design->inputs)) {
-        return refuse(error,
-                      "%sneighbours must be any where terms are computed: how far apart two people "
-                      "are says little of how far apart their terms are",
-                      simulation->dashes);
+        return refuse_member(refusal, "neighbours",
+                             "must be any where terms are computed: how far apart two people are "
+                             "says little of how far apart their terms are");
     }
     return m == 0 || m + more <= design->features ||
-           refuse(error, "%zu vectors do not fit into %zu features", m, design->features);
+           refuse_member(refusal, NULL, "%zu vectors do not fit into %zu features", m,
+                         design->features);
 }
 
 void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,
                                 const char *constant, const struct tremolo_simulation *simulation)
 {
     if (status == TREMOLO_SINGULAR && constant != NULL) {
-        (void)refuse(
-            error,
-            "'%s' is the same in all training rows of a split, as a rare answer can be, or "
-            "too large to scale; try another %sseed or, if it is a feature, leave its column out",
-            constant, simulation->dashes);
+        (void)refuse(error,
+                     "'%s' is the same in all training rows of a split, as a rare answer can be, "
+                     "or too large to scale; try another seed or, if it is a feature, leave its "
+                     "column out",
+                     constant);
     } else if (status == TREMOLO_SINGULAR) {
         (void)refuse(error, "the features depend linearly on one another; leave some out");
     } else if (status == TREMOLO_UNREACHABLE) {

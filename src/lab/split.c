@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "regression.h"
+#include "tremolo_random.h"
 #include "tremolo_study_file.h"
 #include "study_internal.h"
 

@@ -2,7 +2,7 @@
 #include "table_text.h"
 #include "refuse.h"
 #include "tremolo_table.h"
-#include "words.h"
+#include "tremolo_words.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -179,7 +179,7 @@ char table_separator(const char *text, size_t length)
     return candidates[best];
 }
 
-static void parse(struct reading *reading, FILE *file, char separator)
+static void parse(struct reading *reading, FILE *file)
 {
     struct csv_parser parser;
     char *chunk = malloc(CHUNK_BYTES);
@@ -193,9 +193,7 @@ static void parse(struct reading *reading, FILE *file, char separator)
          first = false) {
         size_t mark = first ? table_mark_bytes(chunk, length) : 0;
         if (first) {
-            csv_set_delim(
-                &parser,
-                (unsigned char)(separator != '\0' ? separator : table_separator(chunk, length)));
+            csv_set_delim(&parser, (unsigned char)table_separator(chunk, length));
         }
         if (csv_parse(&parser, chunk + mark, length - mark, on_field, on_line_end, reading) !=
             length - mark) {
@@ -217,7 +215,7 @@ static void parse(struct reading *reading, FILE *file, char separator)
     free(chunk);
 }
 
-bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
+bool tremolo_table_read(struct tremolo_table **table, const char *path,
                         char error[TREMOLO_TABLE_ERROR_BYTES])
 {
     struct reading reading = {.line = 1, .error = error};
@@ -230,7 +228,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path, char sep
         fail(&reading, "out of memory");
     } else {
         reading.table->place = "line";
-        parse(&reading, file, separator);
+        parse(&reading, file);
     }
     (void)fclose(file);
     if (!reading.failed && (reading.table->columns == 0 || reading.table->rows == 0)) {

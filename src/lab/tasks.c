@@ -7,15 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const modes[] = {"mode", "choice", "ttme", "invc", "invt", "hinc", "psize"};
+
 const struct tremolo_task tremolo_tasks[TREMOLO_TASKS] = {
-    {"co2", "CO2", "co2.csv", NULL, NULL, 2284, 7, 0.999, 0.80, 2.00, 2.249, 0.05},
-    {"fair", "Fair (yrs_married)", "fair.csv", "yrs_married", NULL, 6366, 8, 0.853, 0.80, 1.00,
+    {"co2", "CO2", "co2.csv", NULL, NULL, 0, 2284, 7, 0.999, 0.80, 2.00, 2.249, 0.05},
+    {"fair", "Fair (yrs_married)", "fair.csv", "yrs_married", NULL, 0, 6366, 8, 0.853, 0.80, 1.00,
      2.059, 0.10},
-    {"modechoice", "ModeChoice", "modechoice.csv", "gc", "mode,choice,ttme,invc,invt,hinc,psize",
-     840, 7, 0.967, 1.00, 0.50, 1.816, 0.05},
-    {"lncoins", "RandHIE (lncoins)", "randhie.csv", "lncoins", NULL, 20190, 9, 0.406, 0.80, 0.50,
+    {"modechoice", "ModeChoice", "modechoice.csv", "gc", modes, 7, 840, 7, 0.967, 1.00, 0.50, 1.816,
+     0.05},
+    {"lncoins", "RandHIE (lncoins)", "randhie.csv", "lncoins", NULL, 0, 20190, 9, 0.406, 0.80, 0.50,
      2.270, 0.10},
-    {"fmde", "RandHIE (fmde)", "randhie.csv", "fmde", NULL, 20190, 9, 0.389, 0.50, 0.50, 2.256,
+    {"fmde", "RandHIE (fmde)", "randhie.csv", "fmde", NULL, 0, 20190, 9, 0.389, 0.50, 0.50, 2.256,
      0.10},
 };
 
@@ -108,11 +110,12 @@ bool task_load(struct tremolo_design *design, const struct tremolo_task *task, c
     char path[4096];
     struct tremolo_table *table = NULL;
     (void)snprintf(path, sizeof path, "%s/%s", folder, task->file);
-    if (!tremolo_table_read(&table, path, 0, error)) {
+    if (!tremolo_table_read(&table, path, error)) {
         return false;
     }
     const struct tremolo_design_wish wish = {.response = task->response,
-                                             .features = task->features};
+                                             .features = task->features,
+                                             .feature_count = task->feature_count};
     bool good = task->response == NULL ? build_co2(design, table, error)
                                        : tremolo_design_build(design, table, &wish, error);
     tremolo_table_free(table);

@@ -1,4 +1,8 @@
-/* trial.c -- a queue of trials and threads that take from it. */
+/* trial.c -- a queue of trials, and threads that take from it.
+ *
+ * Each trial draws from its own seed and writes to its own place, so results do not depend on which
+ * thread ran it. The threads share two numbers alone, the next trial and the first failure, and both
+ * are atomic; a failure stops the others at their next trial. */
 #include "trial.h"
 
 #include <math.h>
@@ -6,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "regression.h"
+#include "tremolo_random.h"
 
 struct queue {
     struct trial *trials;
@@ -22,7 +26,7 @@ static int compare(const void *first, const void *second)
     return a < b ? -1 : a > b;
 }
 
-/* The value below which a share of them lies; between two of them, on the line that joins them. */
+/* The value below which this share of the sorted numbers lies, interpolated between two of them. */
 static double quantile(const double *sorted, size_t count, double share)
 {
     double place = share * (double)(count - 1);
@@ -31,6 +35,7 @@ static double quantile(const double *sorted, size_t count, double share)
     return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
 
+/* Mean, standard deviation and the middle 80% of R^2, which is sorted on the way. */
 static struct tremolo_sweep_point point_of(double *r2, size_t repeats)
 {
     double sum = 0, squares = 0, count = (double)repeats;
@@ -46,6 +51,7 @@ static struct tremolo_sweep_point point_of(double *r2, size_t repeats)
                                         .high = quantile(r2, repeats, 0.9)};
 }
 
+/* All repeats of one trial, over its splits in turn. */
 static enum tremolo_status run_trial(struct trial *trial)
 {
     double *r2 = trial->repeats > 0 ? calloc(trial->repeats, sizeof *r2) : NULL;
@@ -68,6 +74,7 @@ static enum tremolo_status run_trial(struct trial *trial)
     return status;
 }
 
+/* A thread's work: trials until there are no more, or one failed. */
 static void *take(void *argument)
 {
     struct queue *queue = argument;

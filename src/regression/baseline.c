@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "regression.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 #include <lapacke.h>
 

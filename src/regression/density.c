@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "regression.h"
+#include "tremolo_random.h"
 
 enum { FACTORS_MAX = DENSITY_FACTORS_MAX };
 

@@ -18,7 +18,8 @@
 
 #include <math.h>
 
-#include "regression.h"
+#include "tremolo_ballot.h"
+#include "tremolo_regression.h"
 
 /* ---------------------------------------------------------------- noisy samples */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "regression.h"
+#include "tremolo_ballot.h"
 
 /* ---------------------------------------------------------------- making */
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "regression.h"
+#include "tremolo_random.h"
 
 /* ---------------------------------------------------------------- shares drawn again
  *

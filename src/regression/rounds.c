@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "linear.h"
-#include "regression.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 enum { MAX_ROUNDS = 1024, DIRECTION_TRIES = 64 };
 

@@ -1,6 +1,6 @@
 /* server.c -- starting and stopping, in the order that loses nothing.
  *
- * Start: keys, store, recovery, then the listener: nobody is heard before the
+ * Start: keys, store, recovery, then the listener: no request is read before the
  * log is back. Stop: no new connections, what is under way is answered, the
  * listener ends, the writer drains and checkpoints, the store closes. */
 #include <jansson.h>
@@ -58,7 +58,7 @@ static enum tremolo_status note_study(void *context, const uint8_t *key, size_t 
     return TREMOLO_OK;
 }
 
-/* New keys are for new directories: studies that were signed with others would be nobody's. */
+/* New keys are made for new directories only: clients would not accept studies that other keys signed. */
 static enum tremolo_status start_writer(struct tremolo_server *server,
                                         const struct tremolo_server_options *options,
                                         char words[TREMOLO_WORDS_BYTES])

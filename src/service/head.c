@@ -6,8 +6,8 @@
  * the connection is closed, because it is not known where the next request begins.
  *
  * The library keeps no copy of the head, but parses it in place: name, colon, value and line end
- * lie in its buffer one after the other, and CR and LF have both become zero. So a sound head is
- * one whose parts lie without a gap. A byte behind a part is looked at only where the part itself
+ * lie in its buffer one after the other, and CR and LF have both become zero. So the parts of a sound
+ * head lie without a gap. A byte behind a part is looked at only where the part itself
  * lies in that order, so that the buffer goes on there at least to the empty line. A line that begins
  * with a colon counts as the empty one for the library, and the next line as the next request:
  * therefore the two bytes that end the head must follow the last header's line. */

@@ -5,7 +5,7 @@
  * that is decided the request says "not yet". Or its connection is suspended until another thread has
  * the answer. So a few threads hold thousands of connections, and none waits for a slow disk.
  *
- * A connection whose job is with the batcher stays in the library's list of those with something to do:
+ * A connection with a queued job stays in the library's list of those with something to do:
  * it is asked again on every turn. Suspending it instead would cost a wake-up, two changes of the
  * epoll set and a useless read for every report. While anything is with the batcher a loop therefore sleeps
  * until it is woken, but not for long: then it reads what has come in that time, so that a slow disk keeps
@@ -49,7 +49,7 @@ enum {
     TURNS_MAX = 8, /* of the library before jobs are handed over */
 };
 
-/* Requests whose memory a loop keeps; none where late writes to it are looked for. */
+/* So many finished requests keep their memory for the next; none where late writes to it are looked for. */
 #ifdef TREMOLO_SANITIZED
 enum { SPARES_MAX = 0 };
 #else
@@ -378,7 +378,7 @@ void request_resume(struct request *request)
     request_decided(request);
 }
 
-/* The state of a request whose target is unsound, until its head is there. */
+/* The state of a request with an unsound target, until its head is there. */
 static char unsound;
 
 static enum MHD_Result run(struct request *request)
@@ -480,7 +480,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     free_request(request);
 }
 
-/* Free requests whose connections ended before their jobs did, as far as these have. */
+/* Free requests that outlived their connections, if their jobs are decided now. */
 static void free_orphans(struct loop *loop)
 {
     struct request **link = &loop->orphans;

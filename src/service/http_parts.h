@@ -55,7 +55,7 @@ struct loop {
     _Atomic bool woken; /* written to, and not read yet */
 };
 
-/* A loop without a thread, for a caller that turns it itself: `listener` -1 has it serve connections that
+/* A loop without a thread, for a caller that turns it itself: with `listener` -1 it serves connections that
  * are added to its daemon. False when it cannot be made. */
 bool loop_open(struct loop *loop, struct http *http, int listener, unsigned connections);
 
@@ -80,7 +80,7 @@ void head_read(struct request *request, const char *version, bool target_is_soun
 /* ---- answer.c ---- */
 
 /* The response of an answer that was made, with its headers, in the form that the client takes: plain,
- * compressed, or without a body because the client has it. It owns the body then; NULL without memory. */
+ * compressed, or without a body because the client kept it. It owns the body then; NULL without memory. */
 struct MHD_Response *answer_response(struct request *request);
 
 /* ---- listener.c ---- */

@@ -1,5 +1,5 @@
 /* log.c -- structured log lines. A flood of bad requests must not become a
- * flood of lines on the disk, hence the limit per second. */
+ * flood of lines on the disk, so lines are limited per second. */
 #include "log.h"
 
 #include <jansson.h>

@@ -121,8 +121,8 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
 
 /* ---------------------------------------------------------------- how many */
 
-/* The source's place; that of the one whose quota is whole soonest where it has none, which is
- * the caller's to take. Lock held. */
+/* The source's place; if it has none, the place of the source with the quota that is whole soonest, which
+ * the caller takes. Lock held. */
 static struct source *find(struct sources *sources, uint64_t key)
 {
     struct source *set = sources->table[key % SOURCES_SETS];

@@ -318,38 +318,33 @@ struct guarantee {
     char answer[3 * GUESS_BYTES + 256];
 };
 
-#define NUMBER(of, member)                                                                         \
-    .type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE, DOCUMENT_AT(struct of, member)
-#define WORDS(of, member)                                                                          \
-    .type = DOCUMENT_TEXT, .is = DOCUMENT_INSIDE, DOCUMENT_AT(struct of, member)
+#define NUMBER(key, of, member, ...)                                                               \
+    DOCUMENT_ROW(key, REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct of, member), __VA_ARGS__)
+#define WORDS(key, of, member, ...)                                                                \
+    DOCUMENT_ROW(key, TEXT, DOCUMENT_INSIDE, DOCUMENT_AT(struct of, member), __VA_ARGS__)
 
 static const struct document_row difference_rows[] = {
-    {.key = "name", WORDS(tremolo_difference, name)},
-    {.key = "words",
-     WORDS(tremolo_difference, words),
-     .words = "the same in the features' own units; empty where the name says it"},
-    {.key = "distance",
-     NUMBER(tremolo_difference, distance),
-     .words = "in half ranges; null where all pairs are the same, as for ballots"},
-    {.key = "mu", NUMBER(tremolo_difference, mu)},
-    {.key = "epsilon", NUMBER(tremolo_difference, epsilon)},
-    {.key = "attacker_right", NUMBER(tremolo_difference, attacker_right)},
+    WORDS("name", tremolo_difference, name, .words = "in what the two differ"),
+    WORDS("words", tremolo_difference, words,
+          .words = "the same in the features' own units; empty where the name says it"),
+    NUMBER("distance", tremolo_difference, distance,
+           .words = "in half ranges; null where all pairs are the same, as for ballots"),
+    NUMBER("mu", tremolo_difference, mu, .words = "null for ballots"),
+    NUMBER("epsilon", tremolo_difference, epsilon, .words = "null: no protection"),
+    NUMBER("attacker_right", tremolo_difference, attacker_right,
+           .words = "share of right guesses between the two at even odds"),
     {NULL}};
 
 #define WORD_ROWS                                                                                  \
-    {.key = "reviewer",                                                                            \
-     WORDS(tremolo_explanation, reviewer),                                                         \
-     .words = "the guarantee in words for a privacy reviewer"},                                    \
-        {.key = "participant",                                                                     \
-         WORDS(tremolo_explanation, participant),                                                  \
-         .words = "the guarantee in words for a participant"},                                     \
-        {.key = "differences",                                                                     \
-         .type = DOCUMENT_LIST,                                                                    \
-         .is = DOCUMENT_INSIDE,                                                                    \
-         DOCUMENT_LIST_AT(struct tremolo_explanation, differences, difference_count),              \
-         .rows = difference_rows,                                                                  \
-         .words = "the guarantee for two people who differ in other ways; rates are rounded up, "  \
-                  "and null where nobody is protected"},                                           \
+    WORDS("reviewer", tremolo_explanation, reviewer,                                               \
+          .words = "the guarantee in words for a privacy reviewer"),                               \
+        WORDS("participant", tremolo_explanation, participant,                                     \
+              .words = "the guarantee in words for a participant"),                                \
+        DOCUMENT_ROW("differences", LIST, DOCUMENT_INSIDE,                                         \
+                     DOCUMENT_LIST_AT(struct tremolo_explanation, differences, difference_count),  \
+                     .rows = difference_rows,                                                      \
+                     .words = "the guarantee for two people who differ in other ways; rates are "  \
+                              "rounded up, and null where nothing is protected"),                  \
     {                                                                                              \
         NULL                                                                                       \
     }
@@ -357,70 +352,54 @@ static const struct document_row difference_rows[] = {
 static const struct document_row word_rows[] = {WORD_ROWS};
 
 static const struct document_row any_two_rows[] = {
-    {.key = "epsilon", NUMBER(tremolo_difference, epsilon)},
-    {.key = "attacker_right", NUMBER(tremolo_difference, attacker_right)},
+    NUMBER("epsilon", tremolo_difference, epsilon, .words = "null: no protection"),
+    NUMBER("attacker_right", tremolo_difference, attacker_right,
+           .words = "share of right guesses between the two at even odds"),
     {NULL}};
 
 static const struct document_row caught_rows[] = {
-    {.key = "false_alarms", .type = DOCUMENT_REAL, DOCUMENT_AT(struct caught, false_alarms)},
-    {.key = "caught", .type = DOCUMENT_REAL, DOCUMENT_AT(struct caught, caught)},
+    DOCUMENT_ROW("false_alarms", REAL, 0, DOCUMENT_AT(struct caught, false_alarms)),
+    DOCUMENT_ROW("caught", REAL, 0, DOCUMENT_AT(struct caught, caught)),
     {NULL}};
 
 static const char *const strengths[] = {"policy", "past", "hardly", NULL};
 
 const struct document_row guarantee_rows[] = {
-    {.key = "epsilon",
-     NUMBER(guarantee, epsilon),
-     .words = "over all releases of a device, rounded up; null: no protection"},
-    {.key = "delta", NUMBER(guarantee, delta), .words = "0 for pure epsilon"},
-    {.key = "mu",
-     NUMBER(guarantee, mu),
-     .words = "Gaussian privacy; null where the release has none"},
-    {.key = "rho", NUMBER(guarantee, rho), .words = "zCDP; null where the release has none"},
-    {.key = "neighbours",
-     WORDS(guarantee, neighbours),
-     .words = "any two people, distance=R with R in half ranges, as in distance=0.25, or, of "
-              "simulations, deviations=R in standard deviations",
-     .rules = "{\"pattern\": \"^(any|(distance|deviations)=.+)$\"}"},
-    {.key = "protects",
-     .type = DOCUMENT_CHOICE,
-     DOCUMENT_AT(struct guarantee, response_private),
-     .choices = study_protects,
-     .words = "all, or features where the response is public"},
-    {.key = "releases",
-     .type = DOCUMENT_WHOLE,
-     DOCUMENT_AT(struct guarantee, releases),
-     .low = 1,
-     .high = INFINITY,
-     .words = "of a device, which the numbers cover together"},
-    {.key = "attacker_right",
-     NUMBER(guarantee, right),
-     .words = "the largest share of right guesses between two neighbours at even odds"},
-    {.key = "any_two",
-     .type = DOCUMENT_OBJECT,
-     .is = DOCUMENT_NULLABLE | DOCUMENT_POINTER,
-     DOCUMENT_AT(struct guarantee, any_two),
-     .rows = any_two_rows,
-     .words = "the same between any two people; null where it is not known how far apart they can "
-              "be"},
-    {.key = "strength",
-     .type = DOCUMENT_CHOICE,
-     DOCUMENT_AT(struct guarantee, explanation.strength),
-     .choices = strengths,
-     .words = "policy: devices allow it by default, epsilon 2 between any two people at delta "
-              "1e-5; past: they refuse it by default; hardly: epsilon is above 10, and the noise "
-              "protects hardly anything"},
-    {.key = "answer", WORDS(guarantee, answer), .words = "the guarantee in one sentence"},
-    {.key = "caution",
-     .type = DOCUMENT_TEXT,
-     DOCUMENT_AT(struct guarantee, caution),
-     .words = "a warning where devices refuse the study by default; empty otherwise"},
-    {.key = "tradeoff",
-     .type = DOCUMENT_LIST,
-     .is = DOCUMENT_INSIDE,
-     DOCUMENT_LIST_AT(struct guarantee, tradeoff, shares),
-     .rows = caught_rows,
-     .words = "what the best attacker catches at most at these shares of false alarms"},
+    NUMBER("epsilon", guarantee, epsilon,
+           .words = "over all releases of a device, rounded up; null: no protection"),
+    NUMBER("delta", guarantee, delta, .words = "0 for pure epsilon"),
+    NUMBER("mu", guarantee, mu, .words = "Gaussian privacy; null where the release has none"),
+    NUMBER("rho", guarantee, rho, .words = "zCDP; null where the release has none"),
+    WORDS("neighbours", guarantee, neighbours,
+          .words = "any two people, distance=R with R in half ranges, as in distance=0.25, or, of "
+                   "simulations, deviations=R in standard deviations",
+          .rules = "{\"pattern\": \"^(any|(distance|deviations)=.+)$\"}"),
+    DOCUMENT_ROW("protects", CHOICE, 0, DOCUMENT_AT(struct guarantee, response_private),
+                 .choices = study_protects,
+                 .words = "all, or features where the response is public"),
+    DOCUMENT_ROW("releases", WHOLE, 0, DOCUMENT_AT(struct guarantee, releases), .low = 1,
+                 .high = INFINITY, .words = "of a device, which the numbers cover together"),
+    NUMBER("attacker_right", guarantee, right,
+           .words = "the largest share of right guesses between two neighbours at even odds"),
+    DOCUMENT_ROW(
+        "any_two", OBJECT, DOCUMENT_NULLABLE | DOCUMENT_POINTER,
+        DOCUMENT_AT(struct guarantee, any_two), .rows = any_two_rows,
+        .words =
+            "the same between any two people; null where it is not known how far apart they can "
+            "be"),
+    DOCUMENT_ROW(
+        "strength", CHOICE, 0, DOCUMENT_AT(struct guarantee, explanation.strength),
+        .choices = strengths,
+        .words =
+            "policy: devices allow it by default, epsilon 2 between any two people at delta "
+            "1e-5; past: they refuse it by default; hardly: epsilon is above 10, and the noise "
+            "protects hardly anything"),
+    WORDS("answer", guarantee, answer, .words = "the guarantee in one sentence"),
+    DOCUMENT_ROW("caution", TEXT, 0, DOCUMENT_AT(struct guarantee, caution),
+                 .words = "a warning where devices refuse the study by default; empty otherwise"),
+    DOCUMENT_ROW("tradeoff", LIST, DOCUMENT_INSIDE,
+                 DOCUMENT_LIST_AT(struct guarantee, tradeoff, shares), .rows = caught_rows,
+                 .words = "what the best attacker catches at most at these shares of false alarms"),
     WORD_ROWS};
 
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation)

@@ -453,52 +453,33 @@ static bool is_bounded(const void *of)
 static const struct document_row level_row = {.type = DOCUMENT_TEXT, .bytes = sizeof(const char *)};
 
 static const struct document_row column_rows[] = {
-    {.key = "name", .type = DOCUMENT_TEXT, DOCUMENT_AT(struct tremolo_input, name)},
-    {.key = "kind",
-     .type = DOCUMENT_CHOICE,
-     DOCUMENT_AT(struct tremolo_input, kind),
-     .choices = study_kinds},
-    {.key = "levels",
-     .type = DOCUMENT_LIST,
-     .when = has_levels,
-     DOCUMENT_LIST_AT(struct tremolo_input, level, levels),
-     .element = &level_row,
-     .words = "of a category; the first is the reference"},
-    {.key = "low",
-     .type = DOCUMENT_REAL,
-     .when = is_bounded,
-     DOCUMENT_AT(struct tremolo_input, low)},
-    {.key = "high",
-     .type = DOCUMENT_REAL,
-     .when = is_bounded,
-     DOCUMENT_AT(struct tremolo_input, high)},
-    {.key = "missing",
-     .make = missing_json,
-     .when = has_missing,
-     .words = "what replaces a missing value",
-     .rules = "{\"type\": [\"number\", \"string\"]}"},
-    {.key = "typical",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_SPARSE,
-     .when = is_bounded,
-     DOCUMENT_AT(struct tremolo_input, typical),
-     .words = "what one expects of a number in a study of ballots: predict counts it up to eight "
-              "half ranges from there, as devices do; without it from the middle of low and high"},
+    DOCUMENT_ROW("name", TEXT, 0, DOCUMENT_AT(struct tremolo_input, name)),
+    DOCUMENT_ROW("kind", CHOICE, 0, DOCUMENT_AT(struct tremolo_input, kind),
+                 .choices = study_kinds),
+    DOCUMENT_ROW("levels", LIST, 0, .when = has_levels,
+                 DOCUMENT_LIST_AT(struct tremolo_input, level, levels), .element = &level_row,
+                 .words = "of a category; the first is the reference"),
+    DOCUMENT_ROW("low", REAL, 0, .when = is_bounded, DOCUMENT_AT(struct tremolo_input, low)),
+    DOCUMENT_ROW("high", REAL, 0, .when = is_bounded, DOCUMENT_AT(struct tremolo_input, high)),
+    DOCUMENT_ROW("missing", ANY, 0, .make = missing_json, .when = has_missing,
+                 .words = "what replaces a missing value",
+                 .rules = "{\"type\": [\"number\", \"string\"]}"),
+    DOCUMENT_ROW(
+        "typical", REAL, DOCUMENT_SPARSE, .when = is_bounded,
+        DOCUMENT_AT(struct tremolo_input, typical),
+        .words =
+            "what one expects of a number in a study of ballots: predict counts it up to eight "
+            "half ranges from there, as devices do; without it from the middle of low and high"),
     {NULL}};
 
 const struct document_row inputs_rows[] = {
-    {.key = "columns",
-     .type = DOCUMENT_LIST,
-     DOCUMENT_LIST_AT(struct tremolo_inputs, input, count),
-     .rows = column_rows,
-     .low = 1,
-     .high = INFINITY},
-    {.key = "terms",
-     .type = DOCUMENT_TEXT,
-     .is = DOCUMENT_NULLABLE,
-     DOCUMENT_AT(struct tremolo_inputs, terms),
-     .words = "the model's terms as a formula, as in age*sleep + log(income); null: every column "
-              "is one"},
+    DOCUMENT_ROW("columns", LIST, 0, DOCUMENT_LIST_AT(struct tremolo_inputs, input, count),
+                 .rows = column_rows, .low = 1, .high = INFINITY),
+    DOCUMENT_ROW(
+        "terms", TEXT, DOCUMENT_NULLABLE, DOCUMENT_AT(struct tremolo_inputs, terms),
+        .words =
+            "the model's terms as a formula, as in age*sleep + log(income); null: every column "
+            "is one"),
     {NULL}};
 
 json_t *inputs_json(const struct tremolo_inputs *inputs)

@@ -34,6 +34,16 @@ static const char *const protocol_words[] = {"one-shot", "iterative", NULL};
 static const char *const release_words[] = {"sample", "ballot", NULL};
 static const char *const enrolment_words[] = {"open", "keys", NULL};
 
+/* Short names for this table. */
+enum {
+    OPTIONAL = DOCUMENT_OPTIONAL,
+    ELSEWHERE = DOCUMENT_ELSEWHERE,
+    SPARSE = DOCUMENT_SPARSE,
+    DECIDES = DOCUMENT_DECIDES,
+    ABOVE = DOCUMENT_ABOVE,
+    BELOW = DOCUMENT_BELOW,
+};
+
 /* ---------------------------------------------------------------- conditions */
 
 static bool is_always(const void *of)
@@ -159,29 +169,16 @@ static bool skip(struct document_reader *reader, const struct document_row *row,
 }
 
 /* For people, in every object; only starters write one. */
-#define COMMENT                                                                                    \
-    {                                                                                              \
-        .key = "comment", .is = DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE,                            \
-        .rules = "{\"description\": \"for people; ignored\"}"                                      \
-    }
+#define COMMENT_IS      "{\"description\": \"for people; ignored\"}"
+#define COMMENT         DOCUMENT_ROW("comment", ANY, OPTIONAL | ELSEWHERE, .rules = COMMENT_IS)
 #define FEATURE(member) DOCUMENT_AT(struct study_feature, member)
 #define NAME_ROWS                                                                                  \
-    {.key = "comment",                                                                             \
-     .type = DOCUMENT_TEXT,                                                                        \
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,                                                    \
-     .read = skip,                                                                                 \
-     FEATURE(comment),                                                                             \
-     .rules = "{\"description\": \"for people; ignored\"}"},                                       \
-        {.key = "name",                                                                            \
-         .type = DOCUMENT_TEXT,                                                                    \
-         FEATURE(shown.name),                                                                      \
-         .low = 1,                                                                                 \
-         .high = TREMOLO_STUDY_MAX_NAME,                                                           \
-         .id = STUDY_ID},                                                                          \
-    {                                                                                              \
-        .key = "unit", .type = DOCUMENT_TEXT, .is = DOCUMENT_OPTIONAL, FEATURE(shown.unit),        \
-        .high = TREMOLO_STUDY_MAX_NAME, .id = STUDY_ID                                             \
-    }
+    DOCUMENT_ROW("comment", TEXT, OPTIONAL | SPARSE, FEATURE(comment), .read = skip,               \
+                 .rules = COMMENT_IS),                                                             \
+        DOCUMENT_ROW("name", TEXT, 0, FEATURE(shown.name), .low = 1,                               \
+                     .high = TREMOLO_STUDY_MAX_NAME, .id = STUDY_ID),                              \
+        DOCUMENT_ROW("unit", TEXT, OPTIONAL, FEATURE(shown.unit), .high = TREMOLO_STUDY_MAX_NAME,  \
+                     .id = STUDY_ID)
 /* Wide enough for every unit, narrow enough that no width overflows. */
 #define ANY_BOUND .low = -1e100, .high = 1e100
 
@@ -190,68 +187,41 @@ static const struct document_row level_row = {
 
 static const struct document_row feature_rows[] = {
     NAME_ROWS,
-    {.key = "kind",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_DECIDES,
-     FEATURE(shown.kind),
-     .choices = study_kinds,
-     .id = STUDY_ID,
-     .words = "numeric, or yes-no, or category with a list of levels; numeric unless given"},
-    {.key = "low",
-     .type = DOCUMENT_REAL,
-     FEATURE(shown.low),
-     .when = is_numeric,
-     .otherwise = "belongs to numeric features only",
-     ANY_BOUND,
-     .fallback = NAN,
-     .id = STUDY_ID,
-     .words = "the lower end of a typical range, in which " TREMOLO_STUDY_TYPICAL
-              "; choose it from common knowledge, never from the data"},
-    {.key = "high",
-     .type = DOCUMENT_REAL,
-     FEATURE(shown.high),
-     .when = is_numeric,
-     .otherwise = "belongs to numeric features only",
-     ANY_BOUND,
-     .fallback = NAN,
-     .id = STUDY_ID,
-     .words = "its upper end; a value outside counts as it is, up to eight half ranges from the "
-              "middle, and weighs less; each feature costs all others precision"},
-    {.key = "levels",
-     .type = DOCUMENT_LIST,
-     DOCUMENT_LIST_AT(struct study_feature, shown.levels, shown.level_count),
-     .read = read_levels,
-     .when = is_category,
-     .otherwise = "belongs to categories only",
-     .element = &level_row,
-     .low = 2,
-     .high = TREMOLO_STUDY_MAX_LEVELS,
-     .id = STUDY_ID,
-     .words = "of a category; the first is the reference, best the most common one: noise costs "
-              "it least"},
-    {.key = "missing",
-     .type = DOCUMENT_ANY,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-     FEATURE(shown.missing),
-     .make = missing_json,
-     .read = read_missing,
-     .when = is_always,
-     .fallback = NAN,
-     .words = "what replaces a missing value: a number, one of the levels, yes or no; a sample "
-              "without the value is refused otherwise",
-     .rules = "{\"type\": [\"number\", \"string\"]}"},
-    {.key = "typical",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-     FEATURE(shown.typical),
-     .when = takes_typical,
-     .otherwise = "belongs to ballots, \"release\": \"ballot\", and there to numbers and yes/no "
-                  "only",
-     ANY_BOUND,
-     .fallback = NAN,
-     .words = "ballots only: what you would guess of a person, the average as far as it is "
-              "publicly known, between low and high; of yes/no the share that says yes. The nearer "
-              "to the truth, the fewer devices it takes; privacy does not depend on it"},
+    DOCUMENT_ROW("kind", CHOICE, OPTIONAL | DECIDES, FEATURE(shown.kind), .choices = study_kinds,
+                 .id = STUDY_ID,
+                 .words =
+                     "numeric, or yes-no, or category with a list of levels; numeric unless given"),
+    DOCUMENT_ROW("low", REAL, 0, FEATURE(shown.low), .when = is_numeric,
+                 .otherwise = "belongs to numeric features only", ANY_BOUND, .fallback = NAN,
+                 .id = STUDY_ID,
+                 .words = "the lower end of a typical range, in which " TREMOLO_STUDY_TYPICAL
+                          "; choose it from common knowledge, never from the data"),
+    DOCUMENT_ROW(
+        "high", REAL, 0, FEATURE(shown.high), .when = is_numeric,
+        .otherwise = "belongs to numeric features only", ANY_BOUND, .fallback = NAN, .id = STUDY_ID,
+        .words = "its upper end; a value outside counts as it is, up to eight half ranges from the "
+                 "middle, and weighs less; each feature costs all others precision"),
+    DOCUMENT_ROW(
+        "levels", LIST, 0, DOCUMENT_LIST_AT(struct study_feature, shown.levels, shown.level_count),
+        .read = read_levels, .when = is_category, .otherwise = "belongs to categories only",
+        .element = &level_row, .low = 2, .high = TREMOLO_STUDY_MAX_LEVELS, .id = STUDY_ID,
+        .words = "of a category; the first is the reference, best the most common one: noise costs "
+                 "it least"),
+    DOCUMENT_ROW(
+        "missing", ANY, OPTIONAL | SPARSE, FEATURE(shown.missing), .make = missing_json,
+        .read = read_missing, .when = is_always, .fallback = NAN,
+        .words = "what replaces a missing value: a number, one of the levels, yes or no; a sample "
+                 "without the value is refused otherwise",
+        .rules = "{\"type\": [\"number\", \"string\"]}"),
+    DOCUMENT_ROW(
+        "typical", REAL, OPTIONAL | SPARSE, FEATURE(shown.typical), .when = takes_typical,
+        .otherwise = "belongs to ballots, \"release\": \"ballot\", and there to numbers and yes/no "
+                     "only",
+        ANY_BOUND, .fallback = NAN,
+        .words =
+            "ballots only: what you would guess of a person, the average as far as it is "
+            "publicly known, between low and high; of yes/no the share that says yes. The nearer "
+            "to the truth, the fewer devices it takes; privacy does not depend on it"),
     {NULL}};
 
 static const char feature_rules[] =
@@ -267,44 +237,30 @@ static const char feature_rules[] =
 
 static const struct document_row response_rows[] = {
     NAME_ROWS,
-    {.key = "low",
-     .type = DOCUMENT_REAL,
-     FEATURE(shown.low),
-     ANY_BOUND,
-     .fallback = NAN,
-     .id = STUDY_ID,
-     .words = "the lower end of a typical range, in which " TREMOLO_STUDY_TYPICAL},
-    {.key = "high",
-     .type = DOCUMENT_REAL,
-     FEATURE(shown.high),
-     ANY_BOUND,
-     .fallback = NAN,
-     .id = STUDY_ID,
-     .words = "its upper end; a response outside is clipped, which draws effects to zero by about "
-              "the share outside. Where their size matters, choose a range that about 99 of 100 "
-              "lie in, which takes two to three times the devices"},
-    {.key = "sent",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL,
-     FEATURE(sent),
-     .choices = sent_words,
-     .fallback = STUDY_SENT_UNSAID,
-     .words = "must agree with privacy.protects"},
-    {.key = "kind",
-     .is = DOCUMENT_SECRET,
-     .otherwise =
-         "belongs to features only, a response is a number; for yes and no leave kind out, "
-         "with low 0 and high 1, and write 1 for yes and 0 for no"},
+    DOCUMENT_ROW("low", REAL, 0, FEATURE(shown.low), ANY_BOUND, .fallback = NAN, .id = STUDY_ID,
+                 .words = "the lower end of a typical range, in which " TREMOLO_STUDY_TYPICAL),
+    DOCUMENT_ROW(
+        "high", REAL, 0, FEATURE(shown.high), ANY_BOUND, .fallback = NAN, .id = STUDY_ID,
+        .words =
+            "its upper end; a response outside is clipped, which draws effects to zero by about "
+            "the share outside. Where their size matters, choose a range that about 99 of 100 "
+            "lie in, which takes two to three times the devices"),
+    DOCUMENT_ROW("sent", CHOICE, OPTIONAL, FEATURE(sent), .choices = sent_words,
+                 .fallback = STUDY_SENT_UNSAID, .words = "must agree with privacy.protects"),
+    DOCUMENT_ROW(
+        "kind", ANY, DOCUMENT_SECRET,
+        .otherwise =
+            "belongs to features only, a response is a number; for yes and no leave kind out, "
+            "with low 0 and high 1, and write 1 for yes and 0 for no"),
     {NULL}};
 
 /* ---------------------------------------------------------------- privacy */
 
 #define TERM(member) DOCUMENT_AT(struct tremolo_study_terms, member)
-#define POSITIVE     .is = DOCUMENT_ABOVE, .high = 1e6
 
 static const struct document_row distance_rows[] = {
     COMMENT,
-    {.key = "distance", .type = DOCUMENT_REAL, TERM(distance), POSITIVE, .words = "in half ranges"},
+    DOCUMENT_ROW("distance", REAL, ABOVE, TERM(distance), .high = 1e6, .words = "in half ranges"),
     {NULL}};
 
 static json_t *neighbours_json(const void *of)
@@ -343,50 +299,21 @@ static bool read_delta(struct document_reader *reader, const struct document_row
 
 static const struct document_row privacy_rows[] = {
     COMMENT,
-    {.key = "epsilon",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_ABOVE,
-     TERM(epsilon),
-     .high = 100,
-     .id = STUDY_ID,
-     .words = "of a device, all releases together"},
-    {.key = "delta",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(delta),
-     .read = read_delta,
-     .low = 1e-12,
-     .high = 0.1,
-     .fallback = 1e-5,
-     .id = STUDY_ID_SAMPLE,
-     .words = "of noisy samples; 0 for ballots",
-     .rules = "{\"minimum\": 0}"},
-    {.key = "neighbours",
-     .type = DOCUMENT_ANY,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(distance),
-     .make = neighbours_json,
-     .read = read_neighbours,
-     .id = STUDY_ID_SAMPLE,
-     .rows = distance_rows,
-     .words = "'any' two people, or only people within {'distance': r} "
-              "half ranges of each other, which is far less",
-     .rules = "{\"const\": \"any\"}"},
-    {.key = "clip",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_ABOVE,
-     TERM(clip),
-     .when = is_sample,
-     .otherwise = OF_SAMPLES,
-     .high = 1e3,
-     .id = STUDY_ID_SAMPLE,
-     .words = "samples are shortened to this norm, in half ranges"},
-    {.key = "protects",
-     .type = DOCUMENT_CHOICE,
-     TERM(response_private),
-     .choices = study_protects,
-     .id = STUDY_ID,
-     .words = "all, or features when everybody's response may be seen"},
+    DOCUMENT_ROW("epsilon", REAL, ABOVE, TERM(epsilon), .high = 100, .id = STUDY_ID,
+                 .words = "of a device, all releases together"),
+    DOCUMENT_ROW("delta", REAL, OPTIONAL, TERM(delta), .read = read_delta, .low = 1e-12,
+                 .high = 0.1, .fallback = 1e-5, .id = STUDY_ID_SAMPLE,
+                 .words = "of noisy samples; 0 for ballots", .rules = "{\"minimum\": 0}"),
+    DOCUMENT_ROW("neighbours", ANY, OPTIONAL, TERM(distance), .make = neighbours_json,
+                 .read = read_neighbours, .id = STUDY_ID_SAMPLE, .rows = distance_rows,
+                 .words = "'any' two people, or only people within {'distance': r} "
+                          "half ranges of each other, which is far less",
+                 .rules = "{\"const\": \"any\"}"),
+    DOCUMENT_ROW("clip", REAL, OPTIONAL | ABOVE, TERM(clip), .when = is_sample,
+                 .otherwise = OF_SAMPLES, .high = 1e3, .id = STUDY_ID_SAMPLE,
+                 .words = "samples are shortened to this norm, in half ranges"),
+    DOCUMENT_ROW("protects", CHOICE, 0, TERM(response_private), .choices = study_protects,
+                 .id = STUDY_ID, .words = "all, or features when everybody's response may be seen"),
     {NULL}};
 
 /* ---------------------------------------------------------------- protocol */
@@ -407,166 +334,71 @@ static bool read_kind(struct document_reader *reader, const struct document_row 
     return good;
 }
 
-static const struct document_row close_rows[] = {COMMENT,
-                                                 {.key = "reports",
-                                                  .type = DOCUMENT_WHOLE,
-                                                  .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-                                                  TERM(close_reports),
-                                                  .low = 1,
-                                                  .high = 1e12,
-                                                  .id = STUDY_ID_SAMPLE,
-                                                  .words = "close a round at so many"},
-                                                 {.key = "seconds",
-                                                  .type = DOCUMENT_WHOLE,
-                                                  .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-                                                  TERM(close_seconds),
-                                                  .low = 1,
-                                                  .high = 1e9,
-                                                  .id = STUDY_ID_SAMPLE,
-                                                  .words = "close a round after so long"},
-                                                 {NULL}};
+static const struct document_row close_rows[] = {
+    COMMENT,
+    DOCUMENT_ROW("reports", WHOLE, OPTIONAL | SPARSE, TERM(close_reports), .low = 1, .high = 1e12,
+                 .id = STUDY_ID_SAMPLE, .words = "close a round at so many"),
+    DOCUMENT_ROW("seconds", WHOLE, OPTIONAL | SPARSE, TERM(close_seconds), .low = 1, .high = 1e9,
+                 .id = STUDY_ID_SAMPLE, .words = "close a round after so long"),
+    {NULL}};
 
 static const struct document_row protocol_rows[] = {
     COMMENT,
-    {.key = "release",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_DECIDES,
-     TERM(release),
-     .choices = release_words,
-     .id = STUDY_ID_BALLOT,
-     .words = "ballot: one random answer about the sample. sample: the sample with noise, for "
-              "distances, with rounds and modulation"},
-    {.key = "kind",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_DECIDES,
-     TERM(protocol),
-     .read = read_kind,
-     .choices = protocol_words,
-     .id = STUDY_ID_SAMPLE,
-     .words = "one-shot, or iterative with rounds of noisy samples"},
-    {.key = "calibration",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(calibration),
-     .when = is_sample,
-     .otherwise = OF_SAMPLES,
-     .choices = tremolo_calibration_names,
-     .id = STUDY_ID_SAMPLE},
-    {.key = "rounds",
-     .type = DOCUMENT_WHOLE,
-     TERM(rounds),
-     .when = is_iterative,
-     .otherwise = OF_ITERATIVE,
-     .low = 1,
-     .high = STUDY_MAX_ROUNDS,
-     .fallback = 1,
-     .id = STUDY_ID_SAMPLE,
-     .words = "of an iterative study"},
-    {.key = "vectors",
-     .type = DOCUMENT_WHOLE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_DECIDES,
-     TERM(vectors),
-     .when = is_sample,
-     .otherwise = OF_SAMPLES,
-     .high = TREMOLO_MAX_DIMENSION,
-     .id = STUDY_ID_SAMPLE,
-     .words = "of the modulation"},
-    {.key = "alpha",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_BELOW,
-     TERM(alpha),
-     .when = is_sample,
-     .otherwise = OF_SAMPLES,
-     .high = 1,
-     .id = STUDY_ID_SAMPLE,
-     .words = "share of the sample that the modulation takes away"},
-    {.key = "lambda",
-     .type = DOCUMENT_REAL,
-     TERM(lambda),
-     .when = is_modulated,
-     .otherwise = "belongs to studies with vectors only",
-     POSITIVE,
-     .id = STUDY_ID_SAMPLE,
-     .words = "amplitude of the modulation, scaled"},
-    {.key = "omega",
-     .type = DOCUMENT_REAL,
-     TERM(omega),
-     .when = is_modulated,
-     .otherwise = "belongs to studies with vectors only",
-     POSITIVE,
-     .id = STUDY_ID_SAMPLE,
-     .words = "its frequency"},
-    {.key = "radius",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_ABOVE,
-     TERM(radius),
-     .when = is_iterative,
-     .otherwise = OF_ITERATIVE,
-     .high = 1e6,
-     .fallback = 1,
-     .id = STUDY_ID_SAMPLE,
-     .words = "ball that coefficients are kept in"},
-    {.key = "step",
-     .type = DOCUMENT_REAL,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_ABOVE,
-     TERM(step),
-     .when = is_iterative,
-     .otherwise = OF_ITERATIVE,
-     .high = 1e6,
-     .fallback = 1,
-     .id = STUDY_ID_SAMPLE,
-     .words = "of the iteration, over |S|"},
-    {.key = "close",
-     .type = DOCUMENT_OBJECT,
-     .is = DOCUMENT_OPTIONAL,
-     .when = is_iterative,
-     .otherwise = OF_ITERATIVE,
-     .rows = close_rows,
-     .id = STUDY_ID_SAMPLE},
+    DOCUMENT_ROW(
+        "release", CHOICE, OPTIONAL | DECIDES, TERM(release), .choices = release_words,
+        .id = STUDY_ID_BALLOT,
+        .words = "ballot: one random answer about the sample. sample: the sample with noise, for "
+                 "distances, with rounds and modulation"),
+    DOCUMENT_ROW("kind", CHOICE, OPTIONAL | DECIDES, TERM(protocol), .read = read_kind,
+                 .choices = protocol_words, .id = STUDY_ID_SAMPLE,
+                 .words = "one-shot, or iterative with rounds of noisy samples"),
+    DOCUMENT_ROW("calibration", CHOICE, OPTIONAL, TERM(calibration), .when = is_sample,
+                 .otherwise = OF_SAMPLES, .choices = tremolo_calibration_names,
+                 .id = STUDY_ID_SAMPLE),
+    DOCUMENT_ROW("rounds", WHOLE, 0, TERM(rounds), .when = is_iterative, .otherwise = OF_ITERATIVE,
+                 .low = 1, .high = STUDY_MAX_ROUNDS, .fallback = 1, .id = STUDY_ID_SAMPLE,
+                 .words = "of an iterative study"),
+    DOCUMENT_ROW("vectors", WHOLE, OPTIONAL | DECIDES, TERM(vectors), .when = is_sample,
+                 .otherwise = OF_SAMPLES, .high = TREMOLO_MAX_DIMENSION, .id = STUDY_ID_SAMPLE,
+                 .words = "of the modulation"),
+    DOCUMENT_ROW("alpha", REAL, OPTIONAL | BELOW, TERM(alpha), .when = is_sample,
+                 .otherwise = OF_SAMPLES, .high = 1, .id = STUDY_ID_SAMPLE,
+                 .words = "share of the sample that the modulation takes away"),
+    DOCUMENT_ROW("lambda", REAL, ABOVE, TERM(lambda), .when = is_modulated,
+                 .otherwise = "belongs to studies with vectors only", .high = 1e6,
+                 .id = STUDY_ID_SAMPLE, .words = "amplitude of the modulation, scaled"),
+    DOCUMENT_ROW("omega", REAL, ABOVE, TERM(omega), .when = is_modulated,
+                 .otherwise = "belongs to studies with vectors only", .high = 1e6,
+                 .id = STUDY_ID_SAMPLE, .words = "its frequency"),
+    DOCUMENT_ROW("radius", REAL, OPTIONAL | ABOVE, TERM(radius), .when = is_iterative,
+                 .otherwise = OF_ITERATIVE, .high = 1e6, .fallback = 1, .id = STUDY_ID_SAMPLE,
+                 .words = "ball that coefficients are kept in"),
+    DOCUMENT_ROW("step", REAL, OPTIONAL | ABOVE, TERM(step), .when = is_iterative,
+                 .otherwise = OF_ITERATIVE, .high = 1e6, .fallback = 1, .id = STUDY_ID_SAMPLE,
+                 .words = "of the iteration, over |S|"),
+    DOCUMENT_ROW("close", OBJECT, OPTIONAL, .when = is_iterative, .otherwise = OF_ITERATIVE,
+                 .rows = close_rows, .id = STUDY_ID_SAMPLE),
     {NULL}};
 
 /* ---------------------------------------------------------------- limits */
 
 static const struct document_row limits_rows[] = {
     COMMENT,
-    {.key = "devices",
-     .type = DOCUMENT_WHOLE,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(devices),
-     .low = 1,
-     .high = TREMOLO_STUDY_MAX_DEVICES,
-     .fallback = TREMOLO_STUDY_MAX_DEVICES,
-     .id = STUDY_ID,
-     .words = "that may report at most; 'tremolo plan --study' says what so many will teach"},
-    {.key = "samples",
-     .type = DOCUMENT_WHOLE,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(samples),
-     .low = 1,
-     .high = TREMOLO_STUDY_MAX_SAMPLES,
-     .fallback = 1,
-     .id = STUDY_ID,
-     .words = "of a device in each round"},
-    {.key = "opens",
-     .type = DOCUMENT_DATE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-     TERM(opens),
-     .fallback = -INFINITY,
-     .id = STUDY_ID},
-    {.key = "closes",
-     .type = DOCUMENT_DATE,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-     TERM(closes),
-     .fallback = INFINITY,
-     .id = STUDY_ID},
-    {.key = "enrolment",
-     .type = DOCUMENT_CHOICE,
-     .is = DOCUMENT_OPTIONAL,
-     TERM(enrolment),
-     .choices = enrolment_words,
-     .id = STUDY_ID,
-     .words = "'open' lets anybody report, as often as they like, so a few liars can turn the "
-              "result; 'keys' takes reports of devices you enrolled, limits.samples of each"},
+    DOCUMENT_ROW(
+        "devices", WHOLE, OPTIONAL, TERM(devices), .low = 1, .high = TREMOLO_STUDY_MAX_DEVICES,
+        .fallback = TREMOLO_STUDY_MAX_DEVICES, .id = STUDY_ID,
+        .words = "that may report at most; 'tremolo plan --study' says what so many will teach"),
+    DOCUMENT_ROW("samples", WHOLE, OPTIONAL, TERM(samples), .low = 1,
+                 .high = TREMOLO_STUDY_MAX_SAMPLES, .fallback = 1, .id = STUDY_ID,
+                 .words = "of a device in each round"),
+    DOCUMENT_ROW("opens", DATE, OPTIONAL | SPARSE, TERM(opens), .fallback = -INFINITY,
+                 .id = STUDY_ID),
+    DOCUMENT_ROW("closes", DATE, OPTIONAL | SPARSE, TERM(closes), .fallback = INFINITY,
+                 .id = STUDY_ID),
+    DOCUMENT_ROW(
+        "enrolment", CHOICE, OPTIONAL, TERM(enrolment), .choices = enrolment_words, .id = STUDY_ID,
+        .words = "'open' lets anybody report, as often as they like, so a few liars can turn the "
+                 "result; 'keys' takes reports of devices you enrolled, limits.samples of each"),
     {NULL}};
 
 /* ---------------------------------------------------------------- the study */
@@ -650,58 +482,33 @@ static const struct document_row term_row = {
 
 const struct document_row study_rows[] = {
     COMMENT,
-    {.key = "$schema",
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE,
-     .words = "where this schema is, for editors; ignored",
-     .rules = "{\"type\": \"string\"}"},
-    {.key = "tremolo", .type = DOCUMENT_CONST, .low = STUDY_VERSION},
-    {.key = "title",
-     .type = DOCUMENT_TEXT,
-     PART(terms.title),
-     .low = 1,
-     .high = TREMOLO_STUDY_MAX_TITLE},
-    {.key = "purpose",
-     .type = DOCUMENT_TEXT,
-     .is = DOCUMENT_OPTIONAL,
-     PART(terms.purpose),
-     .high = TREMOLO_STUDY_MAX_PURPOSE},
-    {.key = "features",
-     .type = DOCUMENT_LIST,
-     DOCUMENT_LIST_AT(struct tremolo_study_file, features, feature_count),
-     .read = read_features,
-     .rows = feature_rows,
-     .low = 1,
-     .high = TREMOLO_MAX_DIMENSION,
-     .id = STUDY_ID},
-    {.key = "response",
-     .type = DOCUMENT_OBJECT,
-     .is = DOCUMENT_POINTER,
-     PART(response),
-     .read = read_response,
-     .rows = response_rows},
-    {.key = "terms",
-     .type = DOCUMENT_LIST,
-     .is = DOCUMENT_OPTIONAL | DOCUMENT_SPARSE,
-     DOCUMENT_LIST_AT(struct tremolo_study_file, term, term_count),
-     .read = read_terms,
-     .element = &term_row,
-     .low = 1,
-     .high = TREMOLO_TERMS_MAX,
-     .words = "features that devices compute from those above, which are then what a device asks "
-              "for"},
-    {.key = "privacy", .type = DOCUMENT_OBJECT, PART(terms), .rows = privacy_rows},
-    {.key = "protocol", .type = DOCUMENT_OBJECT, PART(terms), .rows = protocol_rows},
-    {.key = "limits",
-     .type = DOCUMENT_OBJECT,
-     .is = DOCUMENT_OPTIONAL,
-     PART(terms),
-     .rows = limits_rows},
-    {.key = "mechanism",
-     .is = DOCUMENT_OPTIONAL,
-     .make = mechanism_json,
-     .read = skip, /* study_read_mechanism() does it, after everything else */
-     .words = "the device's integers, as a published study has them",
-     .rules = "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}}"},
+    DOCUMENT_ROW("$schema", ANY, OPTIONAL | ELSEWHERE,
+                 .words = "where this schema is, for editors; ignored",
+                 .rules = "{\"type\": \"string\"}"),
+    DOCUMENT_ROW("tremolo", CONST, 0, .low = STUDY_VERSION),
+    DOCUMENT_ROW("title", TEXT, 0, PART(terms.title), .low = 1, .high = TREMOLO_STUDY_MAX_TITLE),
+    DOCUMENT_ROW("purpose", TEXT, OPTIONAL, PART(terms.purpose), .high = TREMOLO_STUDY_MAX_PURPOSE),
+    DOCUMENT_ROW("features", LIST, 0,
+                 DOCUMENT_LIST_AT(struct tremolo_study_file, features, feature_count),
+                 .read = read_features, .rows = feature_rows, .low = 1,
+                 .high = TREMOLO_MAX_DIMENSION, .id = STUDY_ID),
+    DOCUMENT_ROW("response", OBJECT, DOCUMENT_POINTER, PART(response), .read = read_response,
+                 .rows = response_rows),
+    DOCUMENT_ROW(
+        "terms", LIST, OPTIONAL | SPARSE,
+        DOCUMENT_LIST_AT(struct tremolo_study_file, term, term_count), .read = read_terms,
+        .element = &term_row, .low = 1, .high = TREMOLO_TERMS_MAX,
+        .words =
+            "features that devices compute from those above, which are then what a device asks "
+            "for"),
+    DOCUMENT_ROW("privacy", OBJECT, 0, PART(terms), .rows = privacy_rows),
+    DOCUMENT_ROW("protocol", OBJECT, 0, PART(terms), .rows = protocol_rows),
+    DOCUMENT_ROW("limits", OBJECT, OPTIONAL, PART(terms), .rows = limits_rows),
+    DOCUMENT_ROW("mechanism", ANY, OPTIONAL, .make = mechanism_json,
+                 .read = skip, /* study_read_mechanism() does it, after everything else */
+                 .words = "the device's integers, as a published study has them",
+                 .rules =
+                     "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}}"),
     {NULL}};
 
 json_t *study_schema(void)

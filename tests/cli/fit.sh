@@ -14,12 +14,24 @@ awk 'BEGIN { srand(7); print "a,b,y"
 numbers() { sed -n "s/^ *\"$1\": \([0-9.e+-]*\),\$/\1/p" "$2" | awk '{ printf "%.9g\n", $1 }'; }
 estimates() { numbers estimate "$1"; }
 
-for options in "" "--protect all" "--neighbours any --release sample" "--neighbours any --protect all" "--neighbours any --protect features" "--alpha 0.5 --lambda 0.3 --omega 2 --vectors 1" \
-    "--protect all --alpha 0.5 --lambda 0.3 --omega 2 --vectors 2" \
-    "--method one-shot" "--method iterative --rounds 4" "--method pooled --rounds 3" \
-    "--method iterative --rounds 3 --protect all --vectors 0 --radius 0.9"; do
+# A study with the paper's modulation, and one with a ball that coefficients stay in.
+study() { # NAME PROTECTS PROTOCOL
+    cat >"$dir/$1.json" <<STUDY
+{"tremolo": 1, "title": "t", "features": [{"name": "a", "low": 0, "high": 10}, {"name": "b", "low": 0, "high": 4}],
+ "response": {"name": "y", "low": -10, "high": 30},
+ "privacy": {"epsilon": 5, "neighbours": {"distance": 0.5}, "protects": "$2"}, "protocol": $3}
+STUDY
+}
+study one features '{"kind": "one-shot", "alpha": 0.5, "lambda": 0.3, "omega": 2, "vectors": 1}'
+study two all '{"kind": "one-shot", "alpha": 0.5, "lambda": 0.3, "omega": 2, "vectors": 2}'
+study ball all '{"kind": "iterative", "rounds": 3, "radius": 0.9}'
+sample="--neighbours distance=0.5 --protect features --epsilon 5"
+
+for options in "" "--protect all" "--neighbours any --release sample" "--neighbours any --protect all" "--neighbours any --protect features" \
+    "--study $dir/one.json" "--study $dir/two.json --protect all" "--method one-shot" "--method iterative --rounds 4" \
+    "--method pooled --rounds 3" "--study $dir/ball.json --method iterative --protect all"; do
     # shellcheck disable=SC2086
-    $tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --seed 1 --json $options \
+    $tremolo simulate "$dir/known.csv" --response y $sample --seed 1 --json $options \
         --reports "$dir/reports" --force >"$out"
     expect "simulate --reports $options" $? 0
     case $options in
@@ -37,7 +49,7 @@ for options in "" "--protect all" "--neighbours any --release sample" "--neighbo
     case $options in *one-shot*) continue ;; esac
     expect "and predicts the same" "$(estimates "$dir/fit")" "$(estimates "$out")"
     expect "and the same convergence" "$(sed -n '/"convergence"/,/}/p' "$out" | numbers gradient_variance -)" \
-        "$(case $options in *rounds*) numbers gradient_variance "$dir/fit" ;; esac)"
+        "$(case $options in *rounds* | *ball*) numbers gradient_variance "$dir/fit" ;; esac)"
 done
 # The file now there is of three rounds.
 $tremolo fit "$dir/reports" --explain >"$out"
@@ -63,15 +75,15 @@ expect "a server's data have no other method" "$? $(cat "$err")" \
 bytes=$(wc -c <"$dir/reports")
 length=$(tail -n +4 "$dir/reports" | head -c 1 | od -An -tu1)
 head -c $((bytes - 2 - length)) "$dir/reports" >"$dir/uneven"
-$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --reports "$dir/reports" >"$out" 2>"$err"
+$tremolo simulate "$dir/known.csv" --response y $sample --reports "$dir/reports" >"$out" 2>"$err"
 expect "reports are not overwritten" $? 2
-$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --reports "$dir/x" --method ols \
+$tremolo simulate "$dir/known.csv" --response y $sample --reports "$dir/x" --method ols \
     >"$out" 2>"$err"
 expect "least squares makes no reports" $? 2
 [ ! -e "$dir/x" ] && [ ! -e "$dir/x.part" ]
 expect "and no file" $? 0
 
-$tremolo simulate "$dir/known.csv" --response y --neighbours deviations=1 --protect features --epsilon 5 --seed 1 --reports "$dir/reports" \
+$tremolo simulate "$dir/known.csv" --response y $sample --seed 1 --reports "$dir/reports" \
     --force >/dev/null
 $tremolo fit "$dir/reports" >"$out"
 expect_match "a table for people" "$out" '^a  .*\*\*\*$'
@@ -121,7 +133,7 @@ for arguments in "" "$dir/reports --method iterative" "$dir/reports --method poo
 done
 
 $tremolo fit "$dir/reports" --json >"$out"
-expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "deviations=1"'
+expect_match "the neighbours, as simulate names them" "$out" '"neighbours": "distance=0.5"'
 # A distance is promised as it was asked for, but none that the integers do not cover.
 awk 'BEGIN { srand(5); print "x,y"; for (i = 0; i < 200; i++) print rand() "," rand() }' >"$dir/apart.csv"
 $tremolo simulate "$dir/apart.csv" --response y --neighbours distance=0.5 --epsilon 2 --seed 1 --reports "$dir/apart" >"$out"
@@ -155,7 +167,7 @@ awk 'BEGIN { srand(3)
         printf "0%d,", 1000 + i
         printf "%.4f\n", s + rand()
     } }' >>"$dir/names.csv"
-$tremolo simulate "$dir/names.csv" --response "$(printf 'y\007')" --neighbours deviations=1 --protect features --epsilon 8 --seed 1 --repeats 2 \
+$tremolo simulate "$dir/names.csv" --response "$(printf 'y\007')" --neighbours distance=0.5 --protect features --epsilon 8 --seed 1 --repeats 2 \
     --reports "$dir/named" --save "$dir/named.csv" >"$out" 2>"$err"
 expect "odd names are simulated" $? 0
 $tremolo fit "$dir/named" >>"$out" 2>>"$err"

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "regression.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 enum { FAST_MAX = 64 };
 

@@ -7,7 +7,8 @@
 #ifndef TREMOLO_MADE_BALLOTS_H
 #define TREMOLO_MADE_BALLOTS_H
 
-#include "regression.h"
+#include "tremolo_random.h"
+#include "tremolo_ballot.h"
 
 #include <assert.h>
 #include <math.h>

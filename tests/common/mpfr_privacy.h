@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "regression.h"
+#include "tremolo_random.h"
 
 enum { REFERENCE_BITS = 300 };
 

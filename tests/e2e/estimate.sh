@@ -168,7 +168,7 @@ table() { sed -n '/^What one more unit/,/^---/p' "$1"; }
 expect "a server's table is printed as a file's" "$(table "$work/url.txt")" "$(table "$work/file.txt")"
 
 # Other estimates have the same shape: rounds, raw data, nothing identified, no reports.
-for method in "iterative --rounds 3" "pooled --rounds 3" "one-shot" "dp-sgd" "ols"; do
+for method in "iterative --rounds 3" "pooled --rounds 3" "one-shot" "ols"; do
     # shellcheck disable=SC2086
     $tremolo simulate "$work/people.csv" --response score --epsilon 2 --seed 1 --method $method --json >"$work/other.json"
     expect "simulate --method $method is as described" "$?$(valid docs/estimate.schema.json "$work/other.json")" 0

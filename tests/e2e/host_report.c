@@ -11,7 +11,6 @@
 
 #include "fake_entropy.h"
 #include "files.h"
-#include "policy.h"
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"
 #include "study_internal.h"

@@ -47,7 +47,7 @@ stop_server
 # Into a store.
 $tremolo study move "$id" --from "sqlite:$work/one" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
 expect "a store that is not there is a failure" $? 1
-expect_match "with one sentence" "$work/err" '^tremolo study: nats://127.0.0.1:1: nobody answers there$'
+expect_match "with one sentence" "$work/err" '^tremolo study: nats://127.0.0.1:1: no server answers there$'
 start_broker || exit 1
 $tremolo study move "$id" --from "sqlite:$work/one" --to "$store" --shards 5 >"$work/out" 2>"$work/err"
 expect "into a store" $? 0

@@ -21,7 +21,7 @@ expect_match "with its id" "$out" "^id +$id\$"
 expect_match "its address" "$out" "^url +$url/v1/studies/$id\$"
 expect_match "and the server's key" "$out" "^key +$(sed -n 's/^server key //p' "$work/server.out")\$"
 printf 'age,pulse\n30,60\n40,70\n' >"$work/header.csv"
-$tremolo study init --csv "$work/header.csv" --out "$work/starter.json" 2>/dev/null
+$tremolo study init --csv "$work/header.csv" >"$work/starter.json" 2>/dev/null
 study publish "$work/starter.json" --server "$url"
 expect "a starter whose ranges nobody replaced is not" $? 2
 study publish "$work/one.json" --server "$url" --json
@@ -65,7 +65,7 @@ mkdir "$work/run" && cp "$work/sample.json" "$work/run"
 (cd "$work/run" && sh ../run.sh >"$out" 2>"$err")
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
-$tremolo study init | sed 's/"high": 9}/"high": 9, "typical": 6.5}/; s/"typical": 0.2/"typical": 0.8/' >"$work/typical.json"
+$tremolo study init | sed 's/"high": 9$/"high": 9, "typical": 6.5/; s/"typical": 0.2/"typical": 0.8/' >"$work/typical.json"
 study publish "$work/typical.json" --server "$url"
 expect_match "the sample is a typical one" "$out" '^  \{"sleep": 6\.5, "smoker": "yes", "heart rate": 70\}$'
 # A distance is printed as a policy in the features' own units, and obeyed as such.

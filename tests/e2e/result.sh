@@ -14,10 +14,10 @@ for _ in range(4000):
     print(f"{age:.2f},{sleep:.3f},{steps:.0f},{60 + .15 * age - 1.2 * sleep - .0009 * steps + random.gauss(0, 4):.3f}")
 TEXT
 cd_free() { ls "$work" | grep -cE '\.(html|json|csv|txt)\.'; }
-$tremolo simulate "$work/people.csv" --response pulse --neighbours deviations=1 --protect features --epsilon 4 --seed 5 --repeats 4 \
+$tremolo simulate "$work/people.csv" --response pulse --neighbours distance=0.5 --protect features --epsilon 4 --seed 5 --repeats 4 \
     --reports "$work/reports" --save "$work/simulate.html" >"$work/out" 2>&1
 expect "simulate saves a page" $? 0
-$tremolo simulate "$work/people.csv" --response pulse --neighbours deviations=1 --protect features --epsilon 4 --seed 5 --repeats 4 \
+$tremolo simulate "$work/people.csv" --response pulse --neighbours distance=0.5 --protect features --epsilon 4 --seed 5 --repeats 4 \
     --reports "$work/again" --save "$work/simulate.json" >"$work/out" 2>&1
 expect "and a document" $? 0
 for form in html json csv; do

@@ -14,10 +14,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "policy.h"
 #include "fake_server.h"
 #include "faulty_files.h"
-#include "ledger_file.h"
+#include "tremolo_ledger_file.h"
 
 enum { ROUNDS = 3, STEPS_MAX = 400, LIVES = 12 };
 

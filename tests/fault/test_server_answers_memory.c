@@ -12,7 +12,7 @@
 enum { SPAN = 4, FROM = 10, QUEUE_MAX = 32 };
 
 static struct nats_bus bus;
-static int here; /* what stands for a connection, a subscription, a message */
+static int here; /* its address is that of a connection, a subscription, a message */
 static char answer[128];
 static const char *answer_subject;
 static char replies[QUEUE_MAX][BUS_NAME_BYTES];

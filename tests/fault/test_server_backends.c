@@ -13,7 +13,7 @@
 #include "nats_node.h"
 #include "server_jobs.h"
 #include "server_reports.h"
-#include "tremolo_server.h"
+#include "server.h"
 #include "study_internal.h"
 
 enum { DEVICES = 24, ROUNDS = 3, PATIENCE_MS = 15000 };

@@ -1,5 +1,5 @@
 /* test_server_cluster.c -- a broker that fails at every call in turn, owners that
- * pause, logs that are numbered anew: every acknowledged report counts, once.
+ * pause, logs that are renumbered: every acknowledged report counts, once.
  *
  * The gateway's publisher and the workers' leases are the real ones; the broker is one in
  * memory (fake_bus.h). The oracle is the list of acknowledged reports. */
@@ -145,7 +145,7 @@ static void steal_lease(void *context)
     (void)!lease_renew(lease, &worker->holder);
 }
 
-/* What is being loaded stays until whoever loads it has let go. */
+/* What is being loaded stays until its loader has let go. */
 static void test_lease_lost_while_loading(void **state)
 {
     struct worker worker;
@@ -230,7 +230,7 @@ static void test_slices_grow(void **state)
     worker_dismiss(&worker);
 }
 
-/* A chunk of names that is gone, or whose number is another's now: the log has all. */
+/* A chunk of names that is gone, or another under its number: the log has all. */
 static void lose_chunk(bool renamed)
 {
     uint8_t outcomes[SEGMENT_REPORTS];
@@ -529,7 +529,7 @@ static void test_new_leader_forgot(void **state)
 }
 
 /* Another replica numbers the bucket lower, so that a new checkpoint comes under a number that the
- * gateway has seen: it is news all the same. One of these shifts hits the number exactly. */
+ * gateway has seen: it is still news. One of these shifts hits the number exactly. */
 static void test_bucket_numbered_lower(void **state)
 {
     for (uint64_t fewer = 1; fewer <= 12; fewer++) {
@@ -554,7 +554,7 @@ static void test_bucket_numbered_lower(void **state)
     }
 }
 
-/* What stands after the marker is late, and its sender is told so. */
+/* What comes after the marker is late, and its sender hears that. */
 static void test_end_of_round(void **state)
 {
     uint8_t outcomes[SEGMENT_REPORTS];

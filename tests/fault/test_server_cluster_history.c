@@ -66,7 +66,7 @@ static void test_one_writes(void **state)
     assert_status(mirror_store_history(second, &bus.base), TREMOLO_OK);
     assert_int_equal(stored_points(), 2);
     assert_false(second->served->sums.history.unstored);
-    long calls = broker.calls; /* without news nobody is asked */
+    long calls = broker.calls; /* without news the broker is not asked */
     assert_status(mirror_store_history(second, &bus.base), TREMOLO_OK);
     assert_int_equal(broker.calls, calls);
     mirror_free(second);

@@ -88,7 +88,7 @@ static void advance_until_open(struct mirror *copy, unsigned round)
     expect_state(CLUSTER_OPEN, round);
 }
 
-/* A device is charged for a round that it hears is open, so nobody says that of one that
+/* A device is charged for a round that it hears is open, so no gateway says that of one that
  * is being closed: neither who closes it nor who has read of it. */
 static void test_closing_is_not_open(void **state)
 {
@@ -121,7 +121,7 @@ static void number_state_as_known(const struct mirror *copy)
 }
 
 /* Others close round 0, open round 1, and take reports in it: too few to end it. */
-static void meanwhile(void)
+static void in_between(void)
 {
     struct mirror *paused = study;
     study = other;
@@ -139,7 +139,7 @@ static enum tremolo_status get_after_pause(struct bus *base, const char *key,
 {
     if (strncmp(key, "state.", 6) == 0 && looks_until_pause-- == 0) {
         base->get = fake_get;
-        meanwhile();
+        in_between();
     }
     return fake_get(base, key, value);
 }

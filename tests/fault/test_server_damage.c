@@ -9,7 +9,7 @@
 
 #include "fault_vfs.h"
 #include "server_files.h"
-#include "tremolo_server.h"
+#include "server.h"
 #include "study_internal.h"
 
 enum { OPEN_REPORTS = 4, WAL_HEAD = 32, WAL_FRAME = 24 + 4096 };

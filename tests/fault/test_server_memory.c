@@ -76,9 +76,9 @@ static void send_three(void)
     }
 }
 
-/* Claim, fold, and fold again from the beginning because the log is numbered anew; the n-th
+/* Claim, fold, and fold again from the beginning because the log is renumbered; the n-th
  * request for memory is refused. Then the old numbers are back, as when one replica led for
- * a moment only: the checkpoint of before is good, and repeats must be known as such. False:
+ * a moment only: the checkpoint before it is good, and repeats must be known as such. False:
  * there were fewer requests. */
 static bool live_without(int n)
 {

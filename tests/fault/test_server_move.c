@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fake_nats.h"
+#include "server.h"
 #include "tremolo_server.h"
 
 enum { REPORTS = SEGMENT_REPORTS };
@@ -109,7 +110,7 @@ static void test_report_meanwhile(void **state)
     (void)state;
     bus.base.state = state_before_report;
     assert_status(move_out(&reports, words), TREMOLO_STORE_FAILED);
-    assert_non_null(strstr(words, "reports came in meanwhile"));
+    assert_non_null(strstr(words, "reports came in during the move"));
     expect_nothing_there();
     worker_fold(&worker);
     expect_moved_once(REPORTS + 1);

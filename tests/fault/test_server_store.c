@@ -1,9 +1,9 @@
 /* test_server_store.c -- a disk that fails: the server refuses, says why, and
  * loses nothing it acknowledged.
  *
- * The real SQLite store under a VFS whose writes or syncs fail from the n-th
+ * The real SQLite store under a VFS with writes or syncs that fail from the n-th
  * on, for each n in turn. The oracle is the list of acknowledged reports: after
- * the disk is well again and the store opened anew, the fold must hold all of
+ * the disk is well again and the store opened again, the fold must hold all of
  * them, and each once. */
 #include "testing.h"
 
@@ -65,7 +65,7 @@ static void expect_fold(struct served_study *served, const struct server_report 
 }
 
 /* Send all reports with the fault armed after `healthy` of its steps, heal,
- * open anew, look; then send all again: each must be known or taken. */
+ * open again, look; then send all again: each must be known or taken. */
 static void run_with_fault(_Atomic long *which, long healthy)
 {
     static struct server_report reports[REPORTS];
@@ -93,7 +93,7 @@ static void run_with_fault(_Atomic long *which, long healthy)
     writer = open_writer();
     served = studies_at(&writer->studies, 0);
     assert_non_null(served);
-    /* What was not acknowledged may have become durable all the same: the
+    /* What was not acknowledged may still have become durable: the
      * device sends it again and hears so. What was must be there. */
     for (size_t i = 0; i < REPORTS; i++) {
         enum server_outcome outcome = send_report(writer, served, &reports[i], "");
@@ -244,7 +244,7 @@ static void test_a_place_that_cannot_be_written(void **state)
     assert_non_null(strstr(words, "/proc/tremolo"));
 }
 
-/* The write-ahead log starts again every 2048 pages, whatever was read meanwhile. */
+/* The write-ahead log starts again every 2048 pages, whatever was read in between. */
 static void test_a_read_does_not_hold_the_log(void **state)
 {
     enum { COMMITS = 1200, BYTES = 16384, MOST = 16 << 20 };

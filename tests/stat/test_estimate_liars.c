@@ -19,7 +19,7 @@
 
 #include "tremolo_estimate.h"
 #include "tremolo_planning.h"
-#include "regression.h"
+#include "tremolo_random.h"
 #include "release.h"
 
 enum { D = 3, N = D + 1, DEVICES = 60000, BALLOT_DEVICES = 20000, UNIT = 1 << 16 };
@@ -229,14 +229,16 @@ static struct tremolo_plan_request plan_of(enum tremolo_release_kind release, do
                   .devices = devices,
                   .feature_variance = 1.0 / 3.0,
                   .r2 = slope[0] * slope[0],
-                  .response_variance = 1.0},
+                  .response_variance = 1.0,
+                  .level = 0.95},
         .release = release,
         .epsilon = 2.0,
         .delta = 1e-5,
         .radius = 2.0,
         .response_private = true,
-        .rounds = 1,
         .samples = 1,
+        .half_width = NAN,
+        .effect = NAN,
     };
 }
 
@@ -250,8 +252,10 @@ static void test_plan_counts_liars(void **state)
     for (int i = 0; i < 50; i++) { /* the epsilon at which the noise is two half ranges */
         double middle = 0.5 * (request.epsilon + high);
         struct tremolo_plan_request tried = request;
+        struct tremolo_plan_answer answer;
         tried.epsilon = middle;
-        *(tremolo_plan_noise(&tried) > 2.0 ? &request.epsilon : &high) = middle;
+        assert_status(tremolo_plan_study(&answer, &tried), TREMOLO_OK);
+        *(answer.noise_sd > 2.0 ? &request.epsilon : &high) = middle;
     }
     double liars = tremolo_plan_liars(&request);
     struct found found = attack(&study, (size_t)liars, false);

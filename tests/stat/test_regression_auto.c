@@ -1,6 +1,6 @@
 /* test_regression_auto.c -- the default estimator predicts, at any noise.
  *
- * Hypotheses, on simulated studies whose population R^2 is computed exactly:
+ * Hypotheses, on simulated studies with a population R^2 that is computed exactly:
  * `auto` reaches most of the attainable R^2 at moderate noise, beats a fixed ridge on
  * the same reports, stays at or above the plain mean when noise is overwhelming (within
  * 0.05), and returns to least squares as noise vanishes.
@@ -140,7 +140,7 @@ static void test_next_to_nothing(void **state)
 enum { PRIVATE_FEATURES = 6, PRIVATE_DEVICES = 2400, PRIVATE_STUDIES = 40 };
 
 /* Six even features and a response within -1..1, R^2 0.55, and noise of the same sd
- * on all seven; the bound is told. Answers the population R^2. */
+ * on all seven; the bound is printed. Answers the population R^2. */
 static double private_study(struct tremolo_fit *fit, double noise_sd, struct fast_random *random)
 {
     static const double beta[PRIVATE_FEATURES] = {0.25, 0.15, -0.12, 0.1, -0.06, 0.02};

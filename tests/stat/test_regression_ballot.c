@@ -7,7 +7,7 @@
  * one coverage has a standard deviation of 0.0049, their mean of at most 0.0025 to 0.004;
  * empirical standard deviations have a relative error of 1.6%. Seeds are fixed.
  *
- * An analysis told half of the noise's standard deviation must fail the same check.
+ * An analysis with half of the noise's standard deviation must fail the same check.
  *
  * Predictions: without any signal `auto` loses at most 0.01 of R^2 more than the noise of the
  * response's mean with 2,000 devices at epsilon 2, and what tremolo_ballot_plan() expects is
@@ -42,7 +42,7 @@ static int score_covers(const struct tremolo_coefficient *row, double truth)
                : inside;
 }
 
-static struct tally run(const struct made_population *made, uint64_t seed, double told)
+static struct tally run(const struct made_population *made, uint64_t seed, double share)
 {
     struct tremolo_random random = tremolo_random_from(seed, 0);
     struct tally tally = {0};
@@ -55,8 +55,8 @@ static struct tally run(const struct made_population *made, uint64_t seed, doubl
         struct tremolo_ballot *taken = NULL;
         struct tremolo_coefficient rows[P];
         made_draw(&ballots, made, &random);
-        ballots.release.c *= told;
-        ballots.release.row_scale *= told;
+        ballots.release.c *= share;
+        ballots.release.row_scale *= share;
         assert_int_equal(
             tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
             TREMOLO_OK);
@@ -215,7 +215,7 @@ static void test_related_features(void **state)
     assert_true(r2 >= 0.45 && r2 <= 0.51);
 }
 
-/* Few devices whose response lies far from the middle: the chain starts where the density is steep,
+/* Few devices with a response far from the middle: the chain starts where the density is steep,
  * and the first leaps of this draw, one in 700, go to where slopes have no size and the answer is
  * no number, unless they are refused. Nothing is left to chance: the seed is that draw's. */
 static void test_steep_start(void **state)

@@ -67,7 +67,7 @@ await test('the list names every study and leads to it', async () => {
     await page.waitForFunction(() => document.querySelectorAll('.study').length === 4);
     await page.locator(`a[href="/studies/${setting.plain}"]`).click();
     await page.waitForURL('**/studies/*');
-    /* It protects hardly anything: the page that would refuse explains, and nobody is invited. */
+    /* It protects hardly anything: the page that would refuse explains, and no one is invited. */
     await page.getByRole('link', { name: 'This page would not ask you: too little protection' }).click();
     await page.waitForURL('**/studies/*/about');
     await page.getByText('You cannot take part here').first().waitFor();
@@ -93,7 +93,7 @@ await test('a full page of the list comes whole, in order and without a jump', a
     assert.deepEqual(faults.filter((fault) => !fault.startsWith('request to')), []);
 });
 
-await test('studies of one title are told apart in the list', async () => {
+await test('studies of one title differ in the list', async () => {
     const { page } = await open('about:blank');
     await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, studies: answer.studies.map((one, i) => ({ ...one, title: i < 2 ? 'Pulse' : one.title })) }));
     await page.goto(`${setting.url}/`);
@@ -175,7 +175,7 @@ await test('three answers: learnt, certain, private', async () => {
     assert.equal(estimate.guarantee.strength, 'hardly');
     assert.match(shown, /protects hardly anything/);
     assert.ok(await page.getByText('above the usual allowance').isVisible());
-    /* Marks lie on the scale, whose ends its numbers stand at, and names have the colour of their band. */
+    /* Marks lie on the scale, its numbers at its ends, and names have the colour of their band. */
     const box = (what) => page.$eval(`.protection ${what}`, (node) => node.getBoundingClientRect().toJSON());
     const [scale, mark, left, right] = await Promise.all(['.gauge', '.promised', '.ends span:first-child', '.ends span:last-child'].map(box));
     assert.ok(mark.left >= scale.left - 0.5 && mark.right <= scale.right + 0.5, 'the mark hangs off');
@@ -256,7 +256,7 @@ await test('a projected number of devices lies on its axis', async () => {
     await page.close();
 });
 
-await test('more devices than needed and nothing told does not look like success', async () => {
+await test('more devices than needed and nothing significant does not look like success', async () => {
     const { page } = await open('about:blank');
     const hide = (row) => ({ ...row, identified: false, estimate: null, standard_error: null, low: null, high: null, p: null });
     await changed(page, '**/estimate', (estimate) => ({ ...estimate, devices_needed: 5602, r2: null, coefficients: estimate.coefficients.map(hide),
@@ -386,7 +386,7 @@ await test('rounds: gradient and coefficients of each', async () => {
     const cell = await opened.page.locator('#rounds tbody tr').last().locator('td').nth(2).textContent();
     assert.ok(Math.abs(Number(cell) - largest) < 1e-3 * largest, `${cell} for ${largest}`);
     assert.doesNotMatch(await opened.page.innerText('main'), /scaled|half ranges?/);
-    assert.ok(!await opened.page.locator('.take-part').isVisible(), 'nobody can take part in a study that is closed');
+    assert.ok(!await opened.page.locator('.take-part').isVisible(), 'no one can take part in a study that is closed');
     assert.equal(await opened.page.textContent('.status .line'), '2,000 devices · closed after 3 rounds · 0 reports refused by the server');
     const tops = await opened.page.$$eval('.pair figure .plot', (all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
     assert.equal(tops[0], tops[1], 'charts begin at one height');
@@ -507,7 +507,7 @@ await test('until there is something to show a skeleton stands, and then nothing
         await page.route('**/v1/**', async (route) => { await waits; await route.continue(); });
         await page.goto(at(id), { waitUntil: 'commit' });
         await page.locator('#skeleton').waitFor();
-        assert.equal(await page.locator('main > .caution, .answers3 .lead').count(), 0, 'nothing is claimed meanwhile');
+        assert.equal(await page.locator('main > .caution, .answers3 .lead').count(), 0, 'nothing is claimed in that time');
         letGo();
         await ready(page);
         await page.unroute('**/v1/**');
@@ -545,7 +545,7 @@ await test('the list has bones until it is there, and says why it is not', async
     await page.goto(`${setting.url}/`);
     await page.getByText('The list cannot be shown yet: the server cannot be reached').waitFor();
     assert.equal(await page.locator('.bones tr').count(), 6);
-    assert.equal(await page.getByRole('row').count(), 1, 'which nobody hears of');
+    assert.equal(await page.getByRole('row').count(), 1, 'which is not announced');
     assert.equal(await page.getByRole('button', { name: 'Next' }).count(), 0);
     assert.deepEqual(await accessibilityFindings(page), []);
     await page.unroute('**/v1/**');

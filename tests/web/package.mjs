@@ -119,7 +119,7 @@ await test('a lock of a process that died is taken over, any other is not', () =
     assert.notEqual(await waited, null);
 }));
 
-await test('a folder whose ledger is gone gets no second one', () => withFolder(async (folder) => {
+await test('a folder that lost its ledger gets no second one', () => withFolder(async (folder) => {
     const device = new Device(new FileStore(folder));
     await device.enrol();
     readdirSync(folder).filter((name) => name.startsWith('slot-')).forEach((name) => rmSync(join(folder, name)));

@@ -364,7 +364,7 @@ await test('ballots of two browsers are accepted and counted', async () => {
             await page.check('#consent');
             await page.click('.go');
             await outcome(page, 'accepted');
-            /* Epsilon 2 of 8, but for the rounding of a charge. */
+            /* Epsilon 2 of 8, up to the rounding of a charge. */
             assert.ok(Math.abs((await shownBudget(page))[0] - 75) < 0.01);
             assert.equal(sent.length, 1);
             lengths.add(sent[0].length);

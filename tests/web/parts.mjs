@@ -122,7 +122,7 @@ await test('whether rounds came closer is said', () => {
     assert.equal(said(0.5, 0.7, null), 'From round 1 to round 2 it rose from 0.5 to 0.7: it moved away, noise won.');
     assert.deepEqual([said(0.5, 0.5), said(0.5, null), said()], ['From round 1 to round 2 it stayed at 0.5.', '', '']);
 });
-await test('studies of one title are told apart by the beginning of their ids', () => {
+await test('studies of one title differ by the beginning of their ids', () => {
     const rows = named([{ id: 'abcdefghijk', title: 'Pulse' }, { id: 'ABCDEFGHIJK', title: 'pulse ' }, { id: 'other-------', title: 'Sleep' }]);
     assert.deepEqual(rows.map(({ id, shortId }) => [id, shortId]), [['abcdefghijk', 'abcdefgh'], ['ABCDEFGHIJK', 'ABCDEFGH'], ['other-------', '']]);
 });

@@ -32,7 +32,7 @@ await test('the id covers every term, bound and filling', () => {
     }
 });
 
-await test('a sample that lacks what nothing stands for is refused', async () => {
+await test('a sample with a missing value that nothing replaces is refused', async () => {
     const study = await Study.receive(published[0], { url: `https://example.invalid/v1/studies/${published[0].id}`, trustNew: true });
     assert.throws(() => study.sampleOf({ income: 5, score: 50 }), /age is missing/);
     assert.throws(() => study.sampleOf({ age: 5, income: 5, platform: 'none', score: 50 }), /no such level/);

@@ -4,7 +4,7 @@
 
     tremolo.plan(dimension=3, devices=50_000, epsilon=2)      # is it worth asking?
     result = tremolo.simulate(frame, response="pulse", epsilon=2)
-    print(result.summary())                                    # with the guarantee in words
+    print(result.summary())                                    # the text that the command prints
     tremolo.fit("https://example.org/v1/studies/...")          # what a server's reports say
 
 Everything is computed by the library that the `tremolo` command is made of; results are the

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Type, cast
 from . import errors
 from ._binding import ffi, lib
 
-__all__ = ["ffi", "lib", "check", "take_document", "take_text", "text", "run", "room", "utf8"]
+__all__ = ["ffi", "lib", "check", "take_document", "take_text", "document_text", "text", "run", "room", "utf8"]
 
 _KINDS: Dict[int, Type[errors.TremoloError]] = {
     lib.TREMOLO_KIND_CALLER: errors.InputError,
@@ -46,6 +46,12 @@ def room(size: int) -> Any:
     return ffi.new("char[]", size)
 
 
+def refused(refusal: Any) -> errors.InputError:
+    """What a request was refused for, with the argument's name for the member's."""
+    why = text(refusal.why)
+    return errors.InputError(f"{text(refusal.member)} {why}" if refusal.member else why)
+
+
 def check(status: int, why: str = "", where: str = "") -> None:
     """Raise the exception of a status other than OK, with `why`, or its own sentence."""
     if status == lib.TREMOLO_OK:
@@ -72,6 +78,12 @@ def take_text(pointer: Any) -> str:
 def take_document(pointer: Any) -> Dict[str, Any]:
     """A JSON document that the library made for us."""
     return cast(Dict[str, Any], json.loads(take_text(pointer)))
+
+
+def document_text(document: str, full: bool) -> str:
+    """The text of a document, as the command prints it."""
+    encoded = document.encode()
+    return take_text(lib.tremolo_document_text(encoded, len(encoded), full)).rstrip("\n")
 
 
 class _Silent:

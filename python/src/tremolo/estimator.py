@@ -102,11 +102,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _simulation(self) -> Simulation:
         simulation = Simulation(None)
         sample = "sample" if self.delta is not None or self.neighbours != "any" else "ballot"
-        simulation.guarantee(self.epsilon, self.neighbours, self.protect, sample)
-        if self.delta is not None:
-            simulation.option("delta", self.delta)
-        if sample == "sample":
-            simulation.option("scale", "bounds")
+        simulation.guarantee(self.epsilon, self.delta, self.neighbours, self.protect, sample)
         struct = simulation.struct
         struct.test_share = 0.0
         if self.n_jobs is not None and self.n_jobs > 0:

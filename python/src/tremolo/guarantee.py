@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import textwrap
+import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from ._arguments import count, number
-from ._library import check, ffi, lib, take_document
+from ._library import check, document_text, ffi, lib, take_document
 from .errors import InputError
 
 __all__ = ["Guarantee", "explain", "neighbours_distance"]
@@ -68,8 +68,7 @@ class Guarantee(Mapping[str, Any]):
         return list(self._document["differences"])
 
     def __str__(self) -> str:
-        said = ("For the reviewer:", self.reviewer, "", "For the participant:", self.participant)
-        return "\n".join(textwrap.fill(words, 78) for words in said)
+        return document_text(json.dumps(self._document), True)
 
     def __repr__(self) -> str:
         return (
@@ -78,10 +77,7 @@ class Guarantee(Mapping[str, Any]):
         )
 
     def _repr_html_(self) -> str:
-        return (
-            f"<p><b>For a reviewer.</b> {html.escape(self.reviewer)}</p>"
-            f"<p><b>For a participant.</b> {html.escape(self.participant)}</p>"
-        )
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def neighbours_distance(neighbours: Any) -> float:

@@ -7,19 +7,13 @@ import math
 from typing import Any, Dict, List, Optional
 
 from ._arguments import choice, count, number
-from ._library import check, ffi, lib, room, take_document, text
-from .errors import InputError
+from ._library import check, ffi, lib, refused, take_document, text
 from .guarantee import neighbours_distance, protects_all
 from .study import Study
 
 __all__ = ["Plan", "plan"]
 
 _RELEASES = {"sample": lib.TREMOLO_RELEASE_SAMPLE, "ballot": lib.TREMOLO_RELEASE_BALLOT}
-_CALIBRATIONS = {
-    "exact": lib.TREMOLO_CALIBRATION_EXACT,
-    "zcdp": lib.TREMOLO_CALIBRATION_ZCDP,
-    "paper": lib.TREMOLO_CALIBRATION_PAPER,
-}
 
 
 def _percent_up(share: float) -> str:
@@ -85,12 +79,12 @@ class Plan:
     def _verdict(self) -> str:
         devices = self.document["devices"]
         if self.told and self.identified:
-            return f"Go ahead: {devices:,.0f} devices tell coefficients of the guessed size from zero."
+            return f"Go ahead: with {devices:,.0f} devices coefficients of the guessed size are significant."
         if self.told:
             enough = self.document["verdict"]["devices_identified"]
             return (
-                f"With {devices:,.0f} devices read score sets in place of intervals: coefficients may "
-                f"stay hidden. With {enough:,.0f}, or a larger epsilon, intervals hold."
+                f"With {devices:,.0f} devices read score sets instead of intervals: noise may hide "
+                f"coefficients. With {enough:,.0f}, or a larger epsilon, intervals are exact."
             )
         needed = self.devices_needed
         return (
@@ -123,37 +117,6 @@ class Plan:
         return f"<table><tr>{heads}</tr>{body}</table><p>{html.escape(self._verdict())}</p>"
 
 
-def _options(request: Any, options: Dict[str, Any]) -> int:
-    """Take what the paper's mechanism has; the bits of what was given."""
-    bits = 0
-    names = {
-        "radius": (lib.TREMOLO_PLAN_RADIUS, 5e-324, 1e6),
-        "alpha": (lib.TREMOLO_PLAN_ALPHA, 0.0, 0.999999),
-        "lambda": (lib.TREMOLO_PLAN_LAMBDA, 0.0, 1e6),
-        "omega": (lib.TREMOLO_PLAN_OMEGA, 0.0, 1e6),
-    }
-    for key, given in options.items():
-        name = key.rstrip("_")
-        if given is None:
-            continue
-        if name in names:
-            bit, low, high = names[name]
-            setattr(request, name, number(name, given, low, high))
-        elif name == "calibration":
-            bit = lib.TREMOLO_PLAN_CALIBRATION
-            request.calibration = choice(name, given, _CALIBRATIONS)
-        elif name == "vectors":
-            bit = lib.TREMOLO_PLAN_VECTORS
-            request.guess.vectors = count(name, given, 0, 256)
-        elif name == "rounds":
-            bit = lib.TREMOLO_PLAN_ROUNDS
-            request.rounds = count(name, given, 1, 10**6)
-        else:
-            raise TypeError(f"plan() got an unexpected keyword argument {key!r}")
-        bits |= 1 << bit
-    return bits
-
-
 def plan(
     study: Optional[Study] = None,
     *,
@@ -164,21 +127,18 @@ def plan(
     neighbours: Any = None,
     protect: Optional[str] = None,
     release: Optional[str] = None,
-    level: float = 0.95,
     half_width: Optional[float] = None,
-    power: Optional[float] = None,
     effect: Optional[float] = None,
-    feature_sd: Optional[float] = None,
-    response_sd: Optional[float] = None,
+    sd: Optional[float] = None,
     correlation: float = 0.0,
     r2: float = 0.5,
-    **options: Any,
 ) -> Plan:
     """What to expect of a study, how many devices it takes, and what each choice costs.
 
-    Give a `study`, or `dimension` and `epsilon`; `devices` where the study limits none. Standard
-    deviations are guesses in half ranges. `options` are those of the paper's release: radius,
-    calibration, alpha, lambda_, omega, vectors, rounds.
+    Give a `study`, or `dimension` and `epsilon`; `devices` where the study limits none. `sd` is the
+    guessed standard deviation of features and response, in half ranges. `half_width` asks how many
+    devices intervals of that half width need, `effect` how many it takes to detect a scaled
+    coefficient with power 0.8. The paper's mechanism comes from a study file.
 
     >>> import tremolo
     >>> answer = tremolo.plan(dimension=3, devices=100_000, epsilon=2)
@@ -211,21 +171,16 @@ def plan(
         request.release = (
             lib.TREMOLO_RELEASE_SAMPLE if request.distance > 0 else lib.TREMOLO_RELEASE_BALLOT
         )
-    guess.level = number("level", level, 1e-9, 1 - 1e-9)
     guess.correlation = number("correlation", correlation, -1, 1)
     guess.r2 = number("r2", r2, 0, 0.999999)
-    if feature_sd is not None:
-        guess.feature_variance = number("feature_sd", feature_sd, 1e-9, 1e6) ** 2
-    if response_sd is not None:
-        guess.response_variance = number("response_sd", response_sd, 1e-9, 1e12) ** 2
-    for name, given in (("half_width", half_width), ("power", power), ("effect", effect)):
+    if sd is not None:
+        guess.feature_variance = guess.response_variance = number("sd", sd, 1e-9, 1e6) ** 2
+    for name, given in (("half_width", half_width), ("effect", effect)):
         if given is not None:
             setattr(request, name, number(name, given, -1e12, 1e12))
-    if (power is None) != (effect is None):
-        raise InputError("power and effect go together")
-    error = room(lib.TREMOLO_PLAN_ERROR_BYTES)
-    if not lib.tremolo_plan_settle(request, _options(request, options), b"", error):
-        raise InputError(text(error))
+    refusal = ffi.new("struct tremolo_refusal *")
+    if not lib.tremolo_plan_settle(request, refusal):
+        raise refused(refusal)
     answer = ffi.new("struct tremolo_plan_answer *")
     status = lib.tremolo_plan_study(answer, request)
     if status != lib.TREMOLO_OK:

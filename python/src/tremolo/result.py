@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 import json
 import math
-import textwrap
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union, cast
 
 import numpy as np
 
 from ._arguments import number
-from ._library import ffi, lib, room, text
+from ._library import document_text, ffi, lib, room, text
 from .errors import InputError
 from .guarantee import Guarantee
 from .table import Table
@@ -38,10 +37,6 @@ def _refuse(constant: str) -> float:
     raise ValueError(constant)
 
 
-def _cell(value: float, form: str = ".4g") -> str:
-    return "-" if math.isnan(value) else format(value, form)
-
-
 class Result:
     """An estimate from any source: coefficients to conclude from, and a prediction.
 
@@ -57,9 +52,9 @@ class Result:
             self._document = cast(Dict[str, Any], json.loads(self._json, parse_constant=_refuse))
             if self._document["tremolo_estimate"] != 1:
                 raise ValueError("of another version")
-            self.summary()
-            self.cov_params()
-            self.prediction
+            repr(self), self.summary(), self.guarantee, self.bounds_from_data
+            self.tvalues, self.pvalues, self.bse, self.conf_int()
+            self.not_identified, self.cov_params(), self.prediction, self.rsquared_interval
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             raise InputError("this is not an estimate", "MALFORMED") from None
 
@@ -231,146 +226,33 @@ class Result:
             raise InputError("the result does not say which columns it needs")
         kinds = {column["name"]: column["kind"] for column in inputs["columns"]}
         table = Table(data, lambda name: kinds.get(name) == "category", kinds.__contains__)
-        place, error = ffi.new("struct tremolo_prediction **"), room(lib.TREMOLO_TABLE_ERROR_BYTES)
-        encoded = self._json.encode()
-        if not lib.tremolo_prediction_read(place, encoded, len(encoded), error):
-            raise InputError(text(error))
-        prediction = ffi.gc(place[0], lib.tremolo_prediction_free)
-        if level is not None:
-            lib.tremolo_prediction_set_level(prediction, number("level", level, 1e-9, 1 - 1e-9))
+        encoded, error = self._json.encode(), room(lib.TREMOLO_TABLE_ERROR_BYTES)
+        chosen = 0.0 if level is None else number("level", level, 1e-9, 1 - 1e-9)
         names = ["prediction", "mean", "standard_error", "low", "high"]
         made = np.empty(table.rows, dtype=[(name, np.float64) for name in names])
         counts = ffi.new("struct tremolo_predict_counts *")
         rows = ffi.cast("struct tremolo_predicted *", ffi.from_buffer(made))
-        if not lib.tremolo_predict_table(rows, counts, prediction, table.pointer, error):
+        status = lib.tremolo_predict_table(
+            rows, counts, encoded, len(encoded), chosen, table.pointer, error
+        )
+        if status != lib.TREMOLO_OK:
             raise InputError(text(error))
         return made
 
     # ---- showing
 
-    def _facts(self) -> List[Tuple[str, str]]:
-        low, high = self.rsquared_interval
-        guarantee = self.guarantee
-        facts = [
-            ("Response:", self.response),
-            ("Devices:", f"{self.nobs:,}"),
-            ("Release:", str(self._document["release"] or "none, raw data")),
-            ("Predicts by:", str((self._document["prediction"] or {"method": "-"})["method"])),
-            ("R-squared:", "-" if math.isnan(low) else f"{_cell(self.rsquared)} ({_cell(low)} to {_cell(high)})"),
-            ("Residual sd:", _cell(_number(self._document["diagnostics"]["residual_sd"]))),
-        ]
-        if guarantee is not None:
-            facts += [
-                ("Epsilon:", f"{guarantee.epsilon:.4g}, delta {guarantee.delta:g}"),
-                ("Protects:", f"{guarantee.protects}, neighbours {guarantee.neighbours}"),
-            ]
-        return facts
-
-    def _rows(self) -> List[List[str]]:
-        made = []
-        for row in self._document["coefficients"]:
-            cells = [str(row["name"])]
-            cells += [_cell(_number(row[key])) for key in ("estimate", "standard_error")]
-            cells += [_cell(_number(row["z"]), ".3f"), _cell(_number(row["p"]), ".3f")]
-            cells += [_cell(_number(row[key])) for key in ("low", "high")]
-            made.append(cells)
-        return made
-
-    def _heads(self) -> List[str]:
-        tail = (1.0 - self.level) / 2.0
-        return ["", "coef", "std err", "t", "P>|t|", f"[{tail:.3g}", f"{1.0 - tail:.3g}]"]
-
-    def _references(self) -> List[str]:
-        """Of each category, the level that the others are compared with, as in region=east."""
-        parts = {part for name in self.names for part in name.split(":")}
-        found = []
-        for column in (self._document.get("inputs") or {"columns": []})["columns"]:
-            if column["kind"] == "category":
-                start, reference = f"{column['name']}=", f"{column['name']}={column['levels'][0]}"
-                if reference not in parts and any(part.startswith(start) for part in parts):
-                    found.append(reference)
-        return found
-
-    def _cut(self) -> str:
-        """What ballots' cut of the response does to the coefficients; empty where nothing was cut."""
-        share = self._document["response_cut"]
-        if self._document["release"] != "ballot" or not any(
-            row["identified"] for row in self._document["coefficients"]
-        ):
-            return ""
-        if share is None:
-            return (
-                "Devices cut responses at the ends of their range, which draws coefficients to zero "
-                "by about the share that is cut; reports do not tell it."
-            )
-        if share == 0:
-            return ""
-        return (
-            f"{round(share * self.nobs):,} of {self.nobs:,} responses lie beyond the range of "
-            f"{self.response} and count as its ends: coefficients are drawn to zero by about "
-            f"{100 * share:.2g} %, by more where a feature sets those people apart, and no interval knows."
-        )
-
-    def _notes(self) -> List[str]:
-        notes = []
-        if self._references():
-            notes.append(f"A level is compared with its reference: {', '.join(self._references())}.")
-        if self._cut():
-            notes.append(self._cut())
-        notes += self.not_identified
-        if self._document["remark"]:
-            notes.append(str(self._document["remark"]))
-        if self.bounds_from_data:
-            ranges = self._document["simulation"]["scale"] == "ranges"
-            notes.append(
-                f"{'Typical ranges and values' if ranges else 'Bounds'} were taken from the data, which is "
-                "not private; real studies state them beforehand."
-            )
-        guarantee = self.guarantee
-        notes.append(
-            guarantee.reviewer if guarantee is not None else "No privacy: raw data were read."
-        )
-        return notes
-
-    def summary(self) -> str:
-        """A table in the manner of statsmodels, and what is promised below it."""
-        rows, heads = self._rows(), self._heads()
-        first = max([len(row[0]) for row in rows] + [12])
-        width = first + 6 * 11
-        lines = [self.title.center(width).rstrip(), "=" * width]
-        facts = self._facts()
-        half = (len(facts) + 1) // 2
-        for left, right in zip(facts[:half], facts[half:] + [("", "")]):
-            a = f"{left[0]:<13}{left[1]:<{max(0, width // 2 - 14)}}"
-            lines.append(f"{a} {right[0]:<13}{right[1]}".rstrip())
-        lines.append("=" * width)
-        lines.append(f"{heads[0]:<{first}}" + "".join(f"{head:>11}" for head in heads[1:]))
-        lines.append("-" * width)
-        for row in rows:
-            lines.append(f"{row[0]:<{first}}" + "".join(f"{cell:>11}" for cell in row[1:]))
-        lines.append("=" * width)
-        for note in self._notes():
-            lines.append(textwrap.fill(note, width))
-        return "\n".join(lines)
+    def summary(self, full: bool = False) -> str:
+        """The text that `tremolo fit` prints; `full` has the whole guarantee, as `--explain`."""
+        return document_text(self._json, full)
 
     def __str__(self) -> str:
         return self.summary()
 
     def __repr__(self) -> str:
-        return f"<Result {self.title!r}: {self.nobs} devices, R^2 {_cell(self.rsquared)}>"
+        return f"<Result {self.title!r}: {self.nobs} devices, R^2 {self.rsquared:.4g}>"
 
     def _repr_html_(self) -> str:
-        def cells(row: List[str], tag: str) -> str:
-            return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
-
-        head = cells(self._heads(), "th")
-        body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in self._rows())
-        facts = "".join(f"<tr>{cells(list(fact), 'td')}</tr>" for fact in self._facts())
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
-        return (
-            f"<h4>{html.escape(self.title)}</h4><table>{facts}</table>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
-        )
+        return f"<pre>{html.escape(self.summary())}</pre>"
 
     def plot(self, ax: Any = None) -> Any:
         """A forest plot of the coefficients over their features' ranges, by matplotlib."""

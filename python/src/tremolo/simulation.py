@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, cast
 
 from ._arguments import choice, count, number
-from ._library import check, ffi, lib, room, run, take_text, text, utf8
+from ._library import check, ffi, lib, refused, room, run, take_text, text, utf8
 from .errors import InputError
 from .guarantee import neighbours_distance, protects_all
 from .result import Result
@@ -16,28 +16,12 @@ from .table import Table
 __all__ = ["simulate"]
 
 _RELEASES = {"sample": lib.TREMOLO_RELEASE_SAMPLE, "ballot": lib.TREMOLO_RELEASE_BALLOT}
-_CALIBRATIONS = {
-    "exact": lib.TREMOLO_CALIBRATION_EXACT,
-    "zcdp": lib.TREMOLO_CALIBRATION_ZCDP,
-    "paper": lib.TREMOLO_CALIBRATION_PAPER,
-}
-_SCALES = {
-    "standard": lib.TREMOLO_SCALING_STANDARD,
-    "bounds": lib.TREMOLO_SCALING_BOUNDS,
-    "ranges": lib.TREMOLO_SCALING_RANGES,
-}
-
-
-# What is refused where it would have no effect: bit, place and range.
-_OPTIONS: Dict[str, Tuple[int, float, float]] = {
-    "delta": (lib.TREMOLO_SIMULATION_DELTA, 5e-324, 1.0),
-    "alpha": (lib.TREMOLO_SIMULATION_ALPHA, 0.0, 0.999999),
-    "lambda": (lib.TREMOLO_SIMULATION_LAMBDA, 5e-324, 1e6),
-    "omega": (lib.TREMOLO_SIMULATION_OMEGA, 5e-324, 1e6),
-    "step": (lib.TREMOLO_SIMULATION_STEP, 5e-324, 1e6),
-    "radius": (lib.TREMOLO_SIMULATION_RADIUS, 0.0, 1e12),
-    "ridge": (lib.TREMOLO_SIMULATION_RIDGE, 0.0, 1e12),
-    "clip": (lib.TREMOLO_SIMULATION_CLIP, 5e-324, 1e12),
+_METHODS = {
+    "auto": lib.TREMOLO_EXPERIMENT_AUTO,
+    "one-shot": lib.TREMOLO_EXPERIMENT_ONE_SHOT,
+    "iterative": lib.TREMOLO_EXPERIMENT_ITERATIVE,
+    "pooled": lib.TREMOLO_EXPERIMENT_POOLED,
+    "ols": lib.TREMOLO_EXPERIMENT_OLS,
 }
 
 
@@ -51,17 +35,17 @@ class Simulation:
         if study is not None:
             lib.tremolo_simulation_take_study(self.struct, study._file)
 
-    def guarantee(self, epsilon: Any, neighbours: Any, protect: Any, release: Any) -> None:
+    def guarantee(
+        self, epsilon: Any, delta: Any, neighbours: Any, protect: Any, release: Any
+    ) -> None:
         """Take what is asked of privacy; None keeps the study's, or the default."""
         experiment = self.struct.experiment
         if epsilon is not None:
             experiment.epsilon = number("epsilon", epsilon, 5e-324, 1e6)
+        if delta is not None:
+            experiment.delta = number("delta", delta, 5e-324, 1.0)
         if neighbours is not None:
-            deviations = isinstance(neighbours, str) and neighbours.startswith("deviations=")
-            self.struct.deviations = deviations
-            distance = neighbours_distance(
-                neighbours.replace("deviations", "distance", 1) if deviations else neighbours
-            )
+            distance = neighbours_distance(neighbours)
             experiment.distance = distance
             experiment.neighbours = (
                 lib.TREMOLO_NEIGHBOURS_DISTANCE if distance else lib.TREMOLO_NEIGHBOURS_ANY
@@ -70,53 +54,27 @@ class Simulation:
             experiment.protect_all = protects_all(protect)
         if release is not None:
             experiment.release = choice("release", release, _RELEASES)
-            self._give(lib.TREMOLO_SIMULATION_RELEASE)
+            self.struct.release_follows = False
 
-    def option(self, name: str, given: Any) -> None:
-        """Take an option of the mechanism or the method."""
-        experiment = self.struct.experiment
-        if name in _OPTIONS:
-            bit, low, high = _OPTIONS[name]
-            setattr(experiment, name, number(name, given, low, high))
-        elif name == "calibration":
-            bit = lib.TREMOLO_SIMULATION_CALIBRATION
-            experiment.calibration = choice(name, given, _CALIBRATIONS)
-        elif name == "scale":
-            bit = lib.TREMOLO_SIMULATION_SCALE
-            self.struct.scaling = choice(name, given, _SCALES)
-        elif name == "vectors":
-            bit = lib.TREMOLO_SIMULATION_VECTORS
-            experiment.vectors = count(name, given, 0, 256)
-        elif name == "rounds":
-            bit = lib.TREMOLO_SIMULATION_ROUNDS
-            experiment.rounds = count(name, given, 1, 1000)
-        else:
-            raise TypeError(f"simulate() got an unexpected keyword argument {name!r}")
-        self._give(bit)
-
-    def method(self, name: Optional[str]) -> None:
-        """Take the method by name."""
+    def method(self, name: Optional[str], rounds: Any) -> None:
+        """Take the method by name, and its rounds."""
         if name is not None:
-            found = lib.tremolo_experiment_method_find(utf8(name, "method"))
-            if found == lib.TREMOLO_EXPERIMENT_METHODS:
-                raise InputError(f"there is no method {name!r}")
-            self.struct.experiment.method = found
-
-    def _give(self, bit: int) -> None:
-        self.struct.given |= 1 << bit
+            self.struct.experiment.method = choice("method", name, _METHODS)
+        if rounds is not None:
+            self.struct.experiment.rounds = count("rounds", rounds, 1, 1000)
 
     def settle(self) -> None:
         """Fill in what follows from the rest; refuse what would have no effect."""
-        error = room(lib.TREMOLO_TABLE_ERROR_BYTES)
+        refusal = ffi.new("struct tremolo_refusal *")
         file = self.study._file if self.study is not None else ffi.NULL
-        if not lib.tremolo_simulation_settle(self.struct, file, error):
-            raise InputError(text(error))
+        if not lib.tremolo_simulation_settle(self.struct, file, refusal):
+            raise refused(refusal)
 
     def run(self, design: Any, progress: Optional[bool]) -> str:
         """The document that the design's rows give, as text."""
-        error = room(lib.TREMOLO_TABLE_ERROR_BYTES)
-        if not lib.tremolo_simulation_fits(self.struct, design, error):
-            raise InputError(text(error))
+        refusal = ffi.new("struct tremolo_refusal *")
+        if not lib.tremolo_simulation_fits(self.struct, design, refusal):
+            raise refused(refusal)
         return cast(str, run(lambda reporting: self._work(design, reporting), "simulating", progress))
 
     def _work(self, design: Any, reporting: Any) -> str:
@@ -140,10 +98,6 @@ _MISSING = {
     "refuse": lib.TREMOLO_MISSING_REFUSE,
     "mean": lib.TREMOLO_MISSING_MEAN,
 }
-
-
-def _quoted(name: str) -> str:
-    return '"' + str(name).replace('"', '""') + '"'
 
 
 class Formula:
@@ -228,7 +182,8 @@ class Design:
         if formula is not None:
             wish.terms = given(formula.text, "the formula")
         elif features is not None:
-            wish.features = given(",".join(_quoted(name) for name in features), "features")
+            kept.append(ffi.new("const char *[]", [given(name, "a feature") for name in features]))
+            wish.features, wish.feature_count = kept[-1], len(features)
         wish.response = given(question.response, "response")
         wish.study = ffi.NULL if question.study is None else question.study._file
         wish.missing = question.missing
@@ -302,12 +257,13 @@ def simulate(
     missing: str = "drop",
     bounds: Optional[Mapping[str, Tuple[float, float]]] = None,
     method: Optional[str] = None,
+    delta: Optional[float] = None,
+    rounds: Optional[int] = None,
     test_share: float = 0.2,
     repeats: int = 1,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
     progress: Optional[bool] = None,
-    **options: Any,
 ) -> Result:
     """Try a study on a table, every row a device that sends one private report.
 
@@ -315,13 +271,13 @@ def simulate(
     a `formula` such as "pulse ~ age + C(region) + log(income)", a `study`, or a `response` and
     `features` (all other columns unless given). `bounds` are public ranges by name; without them,
     and without a study, ranges are taken from the data, which is not private, and the result says
-    so. Any two people and all of a sample are protected unless `neighbours` ("distance=0.5" half ranges, or "deviations=1") or
-    `protect` ("features") say otherwise. Rows with a `missing` value are dropped; "refuse" refuses
+    so. Any two people and all of a sample are protected unless `neighbours` ("distance=0.5", in half
+    ranges) or `protect` ("features") say otherwise. Rows with a `missing` value are dropped; "refuse" refuses
     them, "mean" fills them in, which is not private.
 
-    `seed` gives the same numbers again; a study that people take part in has none. `options` are
-    those of the paper's release and methods: delta, calibration, vectors, alpha, lambda_, omega,
-    rounds, step, radius, ridge, clip, scale.
+    `seed` gives the same numbers again; a study that people take part in has none. `delta` is for
+    noisy samples, `rounds` for the methods "iterative" and "pooled". The paper's modulation, step
+    and ball come from a study.
 
     >>> import numpy as np, tremolo
     >>> generator = np.random.default_rng(1)
@@ -333,11 +289,8 @@ def simulate(
     True
     """
     simulation = Simulation(study)
-    simulation.guarantee(epsilon, neighbours, protect, release)
-    simulation.method(method)
-    for name, given in options.items():
-        if given is not None:
-            simulation.option(name.rstrip("_"), given)
+    simulation.guarantee(epsilon, delta, neighbours, protect, release)
+    simulation.method(method, rounds)
     struct = simulation.struct
     struct.test_share = number("test_share", test_share, 0.0, 0.999999)
     struct.repeats = count("repeats", repeats, 1, 100000)
@@ -345,8 +298,8 @@ def simulate(
         struct.seed = count("seed", seed, 0, 2**63 - 1)
     if threads is not None:
         struct.experiment.threads = count("threads", threads, 1, 64)
-    if bounds is not None and (study is not None or options.get("scale") == "standard"):
-        raise InputError("bounds have no effect beside a study, or with scale standard")
+    if bounds is not None and study is not None:
+        raise InputError("bounds have no effect with a study, which has its own")
     simulation.settle()
     question = Question(formula, study, response, features, missing)
     design = Design(Table(data, question.words, question.uses), question)

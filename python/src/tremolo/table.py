@@ -89,7 +89,7 @@ class Table:
         self.kinds: Dict[str, str] = {}  # of columns in memory
         if isinstance(data, str) or hasattr(data, "__fspath__"):
             path = utf8(str(data), "the path")
-            if not lib.tremolo_table_read(place, path, b"\0", error):
+            if not lib.tremolo_table_read(place, path, error):
                 raise InputError(text(error))
         else:
             columns = self._columns(data, words, uses)

@@ -15,12 +15,13 @@ typedef uint32_t chacha_lanes __attribute__((vector_size(4 * CHACHA_LANES)));
 #define CHACHA_INLINE static inline __attribute__((always_inline))
 
 #define CHACHA_ROTATE(value, count) ((value) << (count) | (value) >> (32 - (count)))
+/* One quarter round, of all lanes. */
 #define CHACHA_QUARTER(a, b, c, d)                                                                 \
     ((a) += (b), (d) ^= (a), (d) = CHACHA_ROTATE(d, 16), (c) += (d), (b) ^= (c),                   \
      (b) = CHACHA_ROTATE(b, 12), (a) += (b), (d) ^= (a), (d) = CHACHA_ROTATE(d, 8), (c) += (d),    \
      (b) ^= (c), (b) = CHACHA_ROTATE(b, 7))
 
-/* All zero but for the constants. */
+/* All zero except the constants. */
 CHACHA_INLINE void chacha_begin(chacha_lanes state[16])
 {
     static const uint32_t constants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};

@@ -23,9 +23,11 @@
 
 #include "document.h"
 #include "release.h"
-#include "regression.h"
+#include "tremolo_ballot.h"
+#include "tremolo_diagnosis.h"
 #include "tremolo_estimate.h"
 #include "tremolo_privacy.h"
+#include "tremolo_regression.h"
 
 struct tremolo_inputs; /* how features follow from raw columns (inputs.h) */
 
@@ -88,7 +90,7 @@ struct tremolo_estimate {
     double r2;              /* NAN unless some feature is identified */
     double r2_low, r2_high; /* hold it at the level */
     double condition, noise_sd;
-    double noise_ratio, shift_max;      /* of ballots, see regression.h */
+    double noise_ratio, shift_max;      /* of ballots, see tremolo_ballot.h */
     int64_t negative;                   /* eigenvalues that the method had to bend */
     struct tremolo_diagnosis diagnosis; /* owned; NaN in the covariance of what noise hides */
     bool of_rounds;                     /* the paper's theorems were asked about the rounds: */
@@ -149,7 +151,7 @@ json_t *estimate_schema(void);
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values);
 extern const struct document_row estimate_named_rows[];
 
-/* True if it is such a document, whoever sent it. */
+/* True if it is such a document; others may have sent it. */
 bool estimate_document_is(const json_t *document);
 
 /* What the paper's theorems say of rounds: an object, or null when nothing is known. */

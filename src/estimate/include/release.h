@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "chacha_lanes.h"
-#include "regression.h"
-#include "moments.h"
+#include "tremolo_ballot.h"
+#include "tremolo_moments.h"
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"
 
@@ -61,7 +61,7 @@ struct expand_keys {
     uint32_t word[8][EXPAND_LANES];
 };
 
-/* The keys of `count` (1..EXPAND_LANES) ballots, whose rows lie one after the other. */
+/* The keys of `count` (1..EXPAND_LANES) ballots; their rows lie one after the other. */
 void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
                  const int16_t *rows, size_t count);
 
@@ -92,7 +92,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_release_fold(struct tremolo_moments
 /* ---------------------------------------------------------------- the law of honest reports
  *
  * An honest noisy sample is a clipped sample, perhaps a modulation, and noise of known scale: its
- * squared norm exceeds no noncentral chi-square whose mean is the longest that the study allows. An
+ * squared norm is at most a noncentral chi-square about the longest sample that the study allows. An
  * honest ballot is one of 256 answers, none more than w times as likely as by chance, so whatever a
  * random answer's row does with probability p, it does with at most w p. Either way the share of
  * honest reports beyond a limit is bounded whatever the samples are. */
@@ -104,7 +104,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_release_fold(struct tremolo_moments
 
 struct tremolo_honest {
     struct tremolo_tail_limits limits;
-    size_t numbers; /* of a ballot, whose products its entries are about; 0: noisy samples */
+    size_t numbers; /* of a ballot: its entries are about their products; 0: noisy samples */
     double unit;    /* wire units of one standard deviation, in which limits are given */
     double probability[TREMOLO_TAIL_LIMITS]; /* that an honest report is beyond, at most */
     double value_probability;                /* the same of one coordinate, to one side */
@@ -131,8 +131,9 @@ struct tremolo_tails {
         uint64_t seen;
     } value[TREMOLO_TAILS_NOTABLE]; /* those that honest reports do not explain */
     size_t values;
-    double probability; /* that honest reports look like this somewhere at one look, at most */
-    bool alarm;         /* it is below TREMOLO_TAILS_FALSE_ALARM */
+    double
+        probability; /* that honest reports look like this somewhere, at most; each look counts */
+    bool alarm;      /* it is below TREMOLO_TAILS_FALSE_ALARM */
 };
 void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail *tail,
                          const struct tremolo_honest *law);
@@ -179,8 +180,8 @@ double tremolo_release_variance(const struct tremolo_study_file *file, size_t co
 double tremolo_release_least_variance(const struct tremolo_study_file *file);
 
 /* How many devices a study needs until effects of a usual size are significant, by `plan` at its
- * usual guesses and this study's noise; infinite when no number would be enough. With `file`, whose
- * study it is, for its widest interval, too: that of an answer that few give. */
+ * usual guesses and this study's noise; infinite when no number would be enough. With the
+ * study's `file` for its widest interval, too: that of an answer that few give. */
 double tremolo_release_devices_needed(const struct tremolo_study *study,
                                       const struct tremolo_study_file *file);
 

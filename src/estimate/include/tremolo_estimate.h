@@ -10,6 +10,9 @@
 #ifndef TREMOLO_ESTIMATE_H
 #define TREMOLO_ESTIMATE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "tremolo_status.h"
 
 #ifdef __cplusplus
@@ -42,6 +45,10 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_report_fit_json(char **json, const char *path,
                         const struct tremolo_report_fit_options *options,
                         char error[TREMOLO_REPORT_FILE_ERROR_BYTES]);
+
+/* The text that `tremolo fit` prints of such a document; `full` as with --explain. A "guarantee" alone
+ * is a document as well. The caller frees it; NULL for what is no JSON object, or without memory. */
+char *tremolo_document_text(const char *document, size_t length, bool full);
 
 #ifdef __cplusplus
 }

@@ -56,8 +56,9 @@ enum tremolo_missing {
 struct tremolo_design_wish {
     const struct tremolo_study_file *study; /* kinds, levels and fillings of columns; or NULL */
     const char *response;                   /* may be NULL when the terms name it, "y ~ ..." */
-    const char *features; /* comma-separated; NULL: every column but the response */
-    const char *terms;    /* a formula (tremolo_terms.h), in place of features; NULL: the study's,
+    const char *const *features;            /* of columns */
+    size_t feature_count;                   /* 0: every column but the response */
+    const char *terms; /* a formula (tremolo_terms.h), in place of features; NULL: the study's,
                            * unless there are features */
     enum tremolo_missing missing;
 };

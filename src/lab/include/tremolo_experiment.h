@@ -12,10 +12,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tremolo_regression.h"
+#include "tremolo_ballot.h"
 #include "tremolo_design.h"
 #include "tremolo_mechanism.h"
 #include "tremolo_progress.h"
+#include "tremolo_regression.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,17 +27,15 @@ enum tremolo_experiment_method {
     TREMOLO_EXPERIMENT_ONE_SHOT,
     TREMOLO_EXPERIMENT_ITERATIVE,
     TREMOLO_EXPERIMENT_POOLED,
-    TREMOLO_EXPERIMENT_DP_SGD,
     TREMOLO_EXPERIMENT_OLS,
+    /* What reproductions compare with. */
+    TREMOLO_EXPERIMENT_DP_SGD,
     TREMOLO_EXPERIMENT_ADASSP, /* a trusted server's */
-    TREMOLO_EXPERIMENT_METHODS,
 };
 
 /* The method makes several releases per device. */
 bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method);
 const char *tremolo_experiment_method_name(enum tremolo_experiment_method method);
-/* TREMOLO_EXPERIMENT_METHODS when there is no such method. */
-enum tremolo_experiment_method tremolo_experiment_method_find(const char *name);
 
 /* Where reports are kept. */
 struct tremolo_experiment_save {

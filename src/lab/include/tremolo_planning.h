@@ -1,8 +1,15 @@
-/* tremolo_planning.h -- what a study will say before anyone reports.
+/* tremolo_planning.h -- what a study will find, computed before anyone reports.
  *
- *     struct tremolo_plan_request request = {.guess = {...}, .epsilon = 1, ...};
+ *     struct tremolo_plan_request request;
  *     struct tremolo_plan_answer answer;
- *     status = tremolo_plan_study(&answer, &request);
+ *     struct tremolo_refusal refusal;
+ *     tremolo_plan_begin(&request);
+ *     request.guess.dimension = 3;
+ *     request.guess.devices = 50000;
+ *     request.epsilon = 2;
+ *     if (tremolo_plan_settle(&request, &refusal)) {
+ *         status = tremolo_plan_study(&answer, &request);
+ *     }
  *
  * Everything is in scaled units: a feature or response from -1 to 1 between its
  * public bounds, or with standard deviation 1. Pure functions, safe from any thread. */
@@ -12,74 +19,44 @@
 #include <stdbool.h>
 
 #include "tremolo_mechanism.h"
+#include "tremolo_refusal.h"
 #include "tremolo_regression.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+struct tremolo_study_file;
+
 struct tremolo_plan_request {
-    struct tremolo_plan_input guess;   /* its noise is filled in by the plan */
-    enum tremolo_release_kind release; /* a ballot is for any two people alone */
+    struct tremolo_plan_input guess;   /* the plan fills in the noise */
+    enum tremolo_release_kind release; /* a ballot protects any two people, never a distance */
     double epsilon;
     double delta;          /* of noisy samples */
     double distance;       /* neighbours within this distance; 0: any two people */
-    double radius;         /* of the clip, for any two people; 0: clips nothing */
-    bool response_private; /* it is one more coordinate of the release */
+    bool response_private; /* the response is one more coordinate of the release */
+    double half_width;     /* wanted of an interval; NaN: not asked */
+    double effect;         /* coefficient to detect with 80% power; NaN: not asked */
+    /* What only a study file fixes. */
+    double radius; /* of the clip, for any two people; 0: clips nothing */
     enum tremolo_calibration calibration;
-    double alpha;
-    double lambda;
-    double omega;
-    long rounds;
-    long samples;      /* of a device in each round that its noise pays for */
-    double half_width; /* wanted of an interval; 0: not asked */
-    double power;      /* wanted against `effect`; 0: not asked */
-    double effect;
-    double least_variance; /* tremolo_release_least_variance() of a study; 0: as guessed */
+    double alpha, lambda, omega;
+    long samples;          /* of a device in each round that its noise pays for */
+    double least_variance; /* tremolo_release_least_variance(); 0: as guessed */
 };
 
-enum { TREMOLO_PLAN_ERROR_BYTES = 512 };
-
-/* What is refused where it would have no effect; names as a command line has them. */
-enum tremolo_plan_option {
-    TREMOLO_PLAN_RADIUS,
-    TREMOLO_PLAN_CALIBRATION,
-    TREMOLO_PLAN_ALPHA,
-    TREMOLO_PLAN_LAMBDA,
-    TREMOLO_PLAN_OMEGA,
-    TREMOLO_PLAN_VECTORS,
-    TREMOLO_PLAN_ROUNDS,
-    TREMOLO_PLAN_THEORY,
-    TREMOLO_PLAN_OPTIONS,
-};
-extern const char *const tremolo_plan_option_names[TREMOLO_PLAN_OPTIONS];
-
-struct tremolo_study_file;
-
-/* Any two people, all of a sample, ballots, the usual guesses; NaN where nothing is asked,
- * dimension and devices 0. */
+/* Ballots for any two people, everything protected, the usual guesses, nothing asked; the
+ * dimension and devices are 0, epsilon is NaN. */
 void tremolo_plan_begin(struct tremolo_plan_request *request);
 
-/* What a study fixes of a request, but for the number of devices. */
+/* Take what a study fixes; the number of devices stays. */
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study);
 
-/* Check that the request can be answered and that what was asked for (bits 1 << OPTION of
- * `given`) has an effect; NaN becomes "not asked". False with a sentence, in which `dashes`
- * ("--" or "") are before the names of options. */
-bool tremolo_plan_settle(struct tremolo_plan_request *request, uint32_t given, const char *dashes,
-                         char error[TREMOLO_PLAN_ERROR_BYTES]);
+/* Check that the request can be answered, and settle what depends on what. False with the reason. */
+bool tremolo_plan_settle(struct tremolo_plan_request *request, struct tremolo_refusal *refusal);
 
-/* One way to spend the same budget, beside the request's own. */
-struct tremolo_plan_alternative {
-    const char *name;
-    double noise_sd; /* as if one release had it */
-    struct tremolo_plan_result result;
-};
-
-enum { TREMOLO_PLAN_ALTERNATIVES = 4 };
-
-/* What one could do instead: each lever changes one thing of the request. */
+/* A lever changes one thing of the request. */
 enum tremolo_plan_lever_kind {
     TREMOLO_LEVER_NONE,     /* the request itself */
     TREMOLO_LEVER_RELEASE,  /* the other release, or any two people instead of a distance */
@@ -90,47 +67,55 @@ enum tremolo_plan_lever_kind {
     TREMOLO_LEVER_TRUST,    /* a server that sees samples and adds noise to their sums */
 };
 
+enum { TREMOLO_PLAN_LEVERS_MAX = 9, TREMOLO_PLAN_NAME_BYTES = 80 };
+
 struct tremolo_plan_lever {
     enum tremolo_plan_lever_kind kind;
+    char name[TREMOLO_PLAN_NAME_BYTES]; /* in words: "epsilon 4" */
     struct tremolo_plan_request request;
     double devices; /* needed; 0: no number that could be had */
     double r2;      /* expected with the devices there are */
-    double attack;  /* how often one who tells any two people apart is right at best, even odds */
+    double attack;  /* how often an attacker telling any two people apart is right at most */
 };
 
-enum { TREMOLO_PLAN_LEVERS_MAX = 9 };
-
-/* What it comes to. A coefficient is told from zero when a test at the level 0.95
- * finds it in four studies of five; features share the guessed R^2 equally. */
+/* A coefficient is significant when a test at the level 0.95 finds it in four studies of five.
+ * Features share the guessed R^2 equally. */
 struct tremolo_plan_verdict {
-    bool told;      /* coefficients of the guessed size will be told from zero */
-    double least;   /* coefficient that is told */
-    double guessed; /* coefficient */
-    double devices; /* needed for the guessed one, however many there are; 0: no number that
-                     * could be had */
-    double liars;   /* among the devices, who turn the sign of the guessed one together */
-    size_t instead; /* lever to try when there are fewer; 0: none */
-    /* Sizes are told by standard errors, which say nothing where noise may hide the features' own
-     * moments: then, told or not, score sets take the intervals' place. */
-    bool identified;           /* the noise ratio is no larger than ratio_max */
+    bool told;      /* coefficients of the guessed size will be significant */
+    double least;   /* the smallest coefficient that will be */
+    double guessed; /* the guessed coefficient */
+    double devices; /* needed for it; 0: no number that could be had */
+    double liars;   /* so many devices that lie together turn its sign */
+    size_t instead; /* lever to try when there are fewer devices; 0: none */
+    /* Standard errors say nothing where noise may hide the features' own moments. Score sets then
+     * take the place of intervals, whether or not coefficients are significant. */
+    bool identified;           /* the noise ratio is at most ratio_max */
     double ratio_max;          /* up to which intervals hold for this release */
     double devices_identified; /* with which it is that small */
+};
+
+/* How often an attacker who tells two people apart is right at most, noisy samples at a distance. */
+struct tremolo_plan_attacks {
+    double promised;         /* people as far apart as the guarantee's neighbours */
+    double ends;             /* at the two ends of one feature's range */
+    double typical, any_two; /* a typical pair, and the two people farthest apart */
+    double typical_distance, widest;
+    double mu; /* between neighbours, of all of a device's samples */
 };
 
 struct tremolo_plan_answer {
     struct tremolo_plan_result result;
     double noise_sd;          /* of one release; NaN for ballots, as are the two errors */
+    double sensitivity;       /* l2, of noisy samples, alpha undone */
     double devices_for_width; /* 0: not asked */
     double devices_for_power;
-    /* Of noisy samples alone. */
-    struct tremolo_plan_alternative alternatives[TREMOLO_PLAN_ALTERNATIVES];
-    struct tremolo_convergence_answer convergence; /* of the rounds, each with its share */
+    struct tremolo_plan_attacks attacks;                       /* all 0 for any two people */
     struct tremolo_plan_lever levers[TREMOLO_PLAN_LEVERS_MAX]; /* the first is the request */
     size_t lever_count;
     struct tremolo_plan_verdict verdict;
 };
 
-/* UNREACHABLE when no number of devices is enough for the width or power asked for. */
+/* UNREACHABLE when no number of devices is enough for the width or effect asked for. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,
                                                         const struct tremolo_plan_request *request);
 
@@ -142,26 +127,12 @@ const char *tremolo_plan_sentence(enum tremolo_status status);
 char *tremolo_plan_json(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer);
 
-/* The l2 sensitivity, alpha not yet applied. */
+/* The l2 sensitivity of noisy samples, alpha undone. */
 double tremolo_plan_sensitivity(const struct tremolo_plan_request *request);
 
-/* Noise sd of one release of noisy samples, per coordinate, alpha undone. */
-double tremolo_plan_noise(const struct tremolo_plan_request *request);
-
-/* What the request will give, R^2 and what is compared with referring to the response as
- * it is, without its noise. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_plan_expect(struct tremolo_plan_result *result, const struct tremolo_plan_request *request);
-
-/* How many of the devices turn the sign of a coefficient of the guessed size when they lie together
- * and stay within what the robust estimate keeps; NaN when it cannot be said. */
+/* How many devices that lie together, within what the robust estimate keeps, turn the sign of a
+ * coefficient of the guessed size; NaN when it cannot be said. */
 double tremolo_plan_liars(const struct tremolo_plan_request *request);
-
-/* Between two people `distance` apart, of all noisy samples of a device. */
-double tremolo_plan_mu(const struct tremolo_plan_request *request, double distance);
-
-/* How often an attacker is right at best about two people `distance` apart, noisy samples. */
-double tremolo_plan_attack(const struct tremolo_plan_request *request, double distance);
 
 #ifdef __cplusplus
 }

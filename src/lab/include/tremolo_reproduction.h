@@ -25,11 +25,12 @@ enum {
 
 /* One of the five regression tasks. */
 struct tremolo_task {
-    const char *key;      /* in file names and on the command line */
-    const char *title;    /* as the paper prints it */
-    const char *file;     /* in the data folder */
-    const char *response; /* NULL: built by hand */
-    const char *features; /* NULL: all other columns */
+    const char *key;             /* in file names and on the command line */
+    const char *title;           /* as the paper prints it */
+    const char *file;            /* in the data folder */
+    const char *response;        /* NULL: built by hand */
+    const char *const *features; /* of columns */
+    size_t feature_count;        /* 0: all other columns */
     /* What the paper's two tables say. */
     size_t paper_rows, paper_dimension;
     double paper_r2_ols;

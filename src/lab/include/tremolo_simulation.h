@@ -8,60 +8,38 @@
 
 #include "tremolo_estimate.h"
 #include "tremolo_experiment.h"
+#include "tremolo_refusal.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What is refused where it would have no effect; names as a command line has them. */
-enum tremolo_simulation_option {
-    TREMOLO_SIMULATION_DELTA,
-    TREMOLO_SIMULATION_CALIBRATION,
-    TREMOLO_SIMULATION_VECTORS,
-    TREMOLO_SIMULATION_ALPHA,
-    TREMOLO_SIMULATION_LAMBDA,
-    TREMOLO_SIMULATION_OMEGA,
-    TREMOLO_SIMULATION_ROUNDS,
-    TREMOLO_SIMULATION_STEP,
-    TREMOLO_SIMULATION_RADIUS,
-    TREMOLO_SIMULATION_RIDGE,
-    TREMOLO_SIMULATION_CLIP,
-    TREMOLO_SIMULATION_SCALE,
-    TREMOLO_SIMULATION_RELEASE,
-    TREMOLO_SIMULATION_OPTIONS,
-};
-extern const char *const tremolo_simulation_option_names[TREMOLO_SIMULATION_OPTIONS];
-
 struct tremolo_simulation {
-    struct tremolo_experiment_options experiment;
-    enum tremolo_scaling scaling;
-    bool deviations; /* the neighbours' distance is in standard deviations, not half ranges */
-    double clip;     /* of samples, by a study, scaled; 0: the whole box */
+    struct tremolo_experiment_options experiment; /* delta NaN, rounds 0: not asked for */
+    bool release_follows; /* ballots for any two people and the method auto, else noisy samples */
+    enum tremolo_scaling scaling; /* follows from the release */
+    double clip;                  /* of samples, by a study, scaled; 0: the whole box */
     double test_share;
     size_t repeats;
     uint64_t seed;
-    uint32_t given;     /* bit 1 << OPTION for what somebody asked for */
-    const char *dashes; /* before an option's name in sentences: "--" on a command line; or "" */
 };
 
-/* Defaults, with NaN, or SIZE_MAX for vectors, where they depend on the method; a seed from
- * the system, all processors. */
+/* Defaults, all processors, a seed from the system; epsilon is NaN. */
 void tremolo_simulation_begin(struct tremolo_simulation *simulation);
 
-/* What a study fixes of a simulation, before all else is asked for. */
+/* Take what a study fixes. What is asked for afterwards overrides it. */
 void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
                                    const struct tremolo_study_file *study);
 
-/* Fill in what follows from the rest and check that all of it has an effect. `study` may be
- * NULL. False with a sentence in `error`. */
+/* Fill in what follows from the rest and check that all that was asked for has an effect. `study`
+ * is the one that was taken, or NULL. False with the reason. */
 bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
                                const struct tremolo_study_file *study,
-                               char error[TREMOLO_TABLE_ERROR_BYTES]);
+                               struct tremolo_refusal *refusal);
 
-/* Are there enough rows and features for it? */
+/* Are there enough rows and features for it? False with the reason. */
 bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
-                             const struct tremolo_design *design,
-                             char error[TREMOLO_TABLE_ERROR_BYTES]);
+                             const struct tremolo_design *design, struct tremolo_refusal *refusal);
 
 /* Do devices cast ballots, which take features beyond their ranges as they are, and cut the
  * response at the ends of its own? */

@@ -1,8 +1,8 @@
-/* tremolo_table.h -- a CSV file, or columns in memory, as cells; and lists of columns.
+/* tremolo_table.h -- a CSV file, or columns in memory, as cells.
  *
  *     struct tremolo_table *table = NULL;
  *     char error[TREMOLO_TABLE_ERROR_BYTES];
- *     if (!tremolo_table_read(&table, "people.csv", 0, error)) { ... }
+ *     if (!tremolo_table_read(&table, "people.csv", error)) { ... }
  *     puts(tremolo_table_cell(table, 0, tremolo_table_find(table, "age")));
  *
  * libcsv takes the text apart: quoted fields, any separator. Failures fill an error
@@ -52,9 +52,9 @@ struct tremolo_table {
     const char *place; /* what tremolo_table_line() counts: "line" or "row" */
 };
 
-/* Read the file; separator 0 means to choose among , ; tab and | by the first
- * line. On failure *table is untouched and `error` says why. */
-bool tremolo_table_read(struct tremolo_table **table, const char *path, char separator,
+/* Read the file. Its separator is that of , ; tab and | which is most frequent in the first line.
+ * On failure *table is untouched and `error` says why. */
+bool tremolo_table_read(struct tremolo_table **table, const char *path,
                         char error[TREMOLO_TABLE_ERROR_BYTES]);
 /* A table over columns that the caller keeps for as long as the table is used. Names and
  * words are checked as those of a file are. On failure *table is untouched and `error`
@@ -111,31 +111,6 @@ void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_
 /* What a column of that name holds when this is one of its cells. */
 enum tremolo_column_look tremolo_column_look(const char *name, const char *cell);
 void tremolo_csv_header_free(struct tremolo_csv_header *header);
-
-/* ---- lists of columns, as an analyst types them */
-
-/* Add a name, in quotes, to a list that holds `before` of them. */
-void tremolo_columns_add(FILE *list, const char *name, size_t before);
-
-/* The next name of a list, which is in quotes when it holds a comma or begins with a
- * quote; a quote within quotes is doubled, as in the CSV file itself. How much of the
- * list it took, its comma included, or 0 when it is too long, its quotes do not end, or
- * something follows them. */
-size_t tremolo_columns_next(char name[TREMOLO_TABLE_FIELD_BYTES_MAX + 1], const char *list);
-
-/* What a list is made from, and what is left out of it. */
-struct tremolo_column_choice {
-    const char *const *name;
-    size_t names;
-    const char *response; /* is never a feature */
-    const char *const *without;
-    size_t without_count;
-};
-
-/* All names but the response and those left out. The caller frees it; NULL with
- * a sentence in `error` when one that is left out is not there. */
-char *tremolo_columns_without(const struct tremolo_column_choice *choice,
-                              char error[TREMOLO_TABLE_ERROR_BYTES]);
 
 #ifdef __cplusplus
 }

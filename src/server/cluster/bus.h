@@ -5,7 +5,7 @@
  * one order that all replicas share. There are no consumers and no watches:
  * a reader asks for the next message after a number it remembers, so a broker
  * that restarts or moves has nothing of ours to lose. Hints are messages that
- * nobody keeps: they only make things fast, and all would work without them.
+ * are not kept: they only make things fast, and all would work without them.
  *
  *     status = bus->get(bus, "state.ab12", &value);
  *     status = bus->swap(bus, "state.ab12", value.revision, bytes, length, &revision);
@@ -25,11 +25,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_server.h"
+#include "server.h"
 #include "tremolo_status.h"
 
 enum {
-    BUS_MESSAGE_BYTES_MAX = 512 << 10, /* brokers take 1 MiB unless told otherwise */
+    BUS_MESSAGE_BYTES_MAX = 512 << 10, /* brokers take 1 MiB unless configured otherwise */
     BUS_VALUE_BYTES_MAX = 768 << 10,   /* of one value */
     BUS_NAME_BYTES = 128,              /* of keys, subjects, names of streams */
     BUS_PUBLISH_MS = 5000,             /* then a message is NOT_SYNCED */
@@ -37,6 +37,7 @@ enum {
 };
 
 /* A value or message; `bytes` is malloc'd, the receiver frees it. */
+struct tremolo_store_options;
 struct bus_value {
     uint8_t *bytes;
     size_t length;
@@ -79,10 +80,10 @@ struct bus {
                                 unsigned replicas);
     /* Store a group; each message has its own result. OK when all are stored. */
     enum tremolo_status (*publish)(struct bus *bus, struct bus_message *messages, size_t count);
-    /* The first message at `from` or later whose subject matches. */
+    /* The first message at `from` or later with a matching subject. */
     enum tremolo_status (*next)(struct bus *bus, const char *stream, const char *subjects,
                                 uint64_t from, struct bus_value *message);
-    /* Those among the numbers `from` to `from + span - 1` whose subject matches, in order, or when there
+    /* Those among the numbers `from` to `from + span - 1` with a matching subject, in order, or when there
      * is none among these the first one after. All are asked for at once: who is behind waits once
      * for many. `messages` has room for `span`; *count is 0 at the end of the stream, and may be
      * less than there are. The broker answers `span` times, so this is for small messages. */

@@ -7,6 +7,7 @@
  *
  * Threads: the library has its own. They call bus_nats_on_ack and on_hint; `lock` guards
  * what these share with the one thread that uses the bus. */
+#include "server.h"
 #include "bus.h"
 
 #ifdef TREMOLO_HAS_NATS
@@ -224,7 +225,7 @@ static void disconnect(struct nats_bus *bus)
 static const char *connect_reason(natsStatus status)
 {
     switch (status) {
-    case NATS_NO_SERVER: return "nobody answers there";
+    case NATS_NO_SERVER: return "no server answers there";
     case NATS_CONNECTION_AUTH_FAILED: return "the credentials are not accepted";
     case NATS_SECURE_CONNECTION_REQUIRED:
         return "it asks for TLS, which needs the certificate of its authority";
@@ -278,7 +279,7 @@ static enum tremolo_status connect_now(struct nats_bus *bus)
 }
 
 /* The library gives a connection up when credentials were refused twice. The
- * files may have been renewed since, so we begin anew, once a second. */
+ * files may have been renewed since, so we connect again, once a second. */
 enum tremolo_status bus_nats_reopen(struct nats_bus *bus)
 {
     if (bus->connection != NULL && !natsConnection_IsClosed(bus->connection)) {

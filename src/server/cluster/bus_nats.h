@@ -1,4 +1,4 @@
-/* bus_nats.h -- what the files of the bus on NATS share; nobody else includes it.
+/* bus_nats.h -- what the files of the bus on NATS share; no other file includes it.
  *
  * bus_nats.c connects and listens, bus_nats_store.c has values and streams, bus_nats_read.c
  * reads many messages at once, bus_nats_messages.c publishes groups and takes what MQTT clients
@@ -72,7 +72,7 @@ struct nats_bus {
     size_t waiting;
     uint64_t first;     /* serial number of messages[0] */
     size_t outstanding; /* messages for which on_ack will still be called */
-    size_t listening;   /* subscriptions whose thread may still call on_hint */
+    size_t listening;   /* subscriptions with a thread that may still call on_hint */
 };
 
 static inline struct nats_bus *self(struct bus *bus)

@@ -110,7 +110,7 @@ static void wait_settled(struct nats_bus *bus, int64_t until_ms)
 
 /* A stream without a leader answers "no responders" for a second or two. A message that is
  * sent again may then be in its stream twice, which is harmless: in a log the fold passes over
- * reports and ends of rounds that it knows, and a blob is named by the number we were told. */
+ * reports and ends of rounds that it knows, and a blob is named by the number that the broker gave. */
 static bool worth_repeating(const struct nats_bus *bus)
 {
     for (size_t i = 0; i < bus->count; i++) {
@@ -169,7 +169,7 @@ static enum tremolo_status bus_nats_publish(struct bus *base, struct bus_message
 /* ---------------------------------------------------------------- MQTT */
 
 /* nats-server keeps publications of MQTT clients in this stream. Left to itself it makes
- * one that forgets what nobody listens to, so ours is there first: a queue that keeps
+ * one that drops messages without a listener, so ours is there first: a queue that keeps
  * every message until it is settled. All gateways share one consumer. */
 static const char mqtt_stream[] = "$MQTT_msgs";
 static const char mqtt_consumer[] = "tremolo";

@@ -87,7 +87,7 @@ static enum tremolo_status bus_nats_swap(struct bus *base, const char *key, uint
     options.ExpectNoMessage = expected == 0;
     natsStatus answer = NATS_NO_RESPONDERS;
     int64_t until = clock_ms() + REQUEST_MS;
-    /* Nobody has heard it: the bucket is being made, or has no leader just now. */
+    /* No server took it: the bucket is being made, or has no leader just now. */
     while (answer == NATS_NO_RESPONDERS && clock_ms() < until) {
         answer = js_Publish(&ack, bus->stream, subject, bytes, (int)length, &options, &code);
         if (answer == NATS_NO_RESPONDERS) {
@@ -366,7 +366,7 @@ enum tremolo_status bus_nats_make_stream(struct nats_bus *bus, jsStreamConfig *c
 {
     jsErrCode code = (jsErrCode)0;
     natsStatus status = NATS_TIMEOUT;
-    /* While a stream that somebody else has just made elects its first leader, nobody
+    /* While a stream that another process has just made elects its first leader, no server
      * answers for it. */
     for (int i = 0; i < MAKE_TRIES && status == NATS_TIMEOUT; i++) {
         status = find_or_add(bus, config, replicas, &code);

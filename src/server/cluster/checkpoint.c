@@ -55,7 +55,7 @@ static enum tremolo_status store_chunks(struct shard_chunks *chunks, const struc
 }
 
 /* Which chunks are read: of a kind and round, of a shard. A number alone would also name
- * another's chunk, should a broker ever number them anew. */
+ * another's chunk, if a broker ever numbers them from 1 again. */
 struct source {
     struct bus *bus;
     char subject[BUS_NAME_BYTES];
@@ -262,7 +262,7 @@ static void compose(struct encoder *out, struct additions *additions, struct sha
 }
 
 /* Without an answer the value may be there or not. If what is stored is ours to
- * the byte, it is; if it carries our fence it is an earlier one of ours, whose answer
+ * the byte, it is; if it carries our fence it is an earlier one of ours, and its answer
  * was lost, and we try again on top of it; otherwise somebody took over. */
 static enum tremolo_status settle(struct bus *bus, const char *key, const struct encoder *out,
                                   enum tremolo_status status, struct checkpoint_mark *mark)
@@ -303,7 +303,7 @@ static void adopt(struct shard *shard, struct additions *additions)
     }
 }
 
-/* Earlier sums of the active round are of no use to anybody now. Whoever reads
+/* Earlier sums of the active round are of no use now. A process that reads
  * them at this moment finds them gone and reads the new value. */
 static void forget_old(struct bus *bus, const char *tag, const struct shard *shard,
                        const struct additions *additions, bool ended)

@@ -158,7 +158,7 @@ static bool list_has(const struct bus_value *list, const uint8_t *study)
     return false;
 }
 
-/* One try: CHANGED when somebody else added a study meanwhile. */
+/* One try: CHANGED when another process added a study in between. */
 static enum tremolo_status try_list(struct bus *bus, const uint8_t *study)
 {
     struct bus_value list;
@@ -199,7 +199,7 @@ enum tremolo_status cluster_add_to_list(struct bus *bus, const uint8_t study[STO
     return status;
 }
 
-/* Under a key that is written once; whoever was first has written the same. The bytes are freed. */
+/* Under a key that is written once; the first writer has written the same. The bytes are freed. */
 static enum tremolo_status put_once(struct bus *bus, const char *key, const struct encoder *value)
 {
     uint64_t revision = 0;

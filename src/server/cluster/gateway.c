@@ -5,8 +5,8 @@
  * up to date and does what operators ask for, so that neither waits for the
  * other. Hints only set flags.
  *
- * Locks: thread.lock guards the queue of changes, the flag, the ids that nobody knows, and the
- * adding of mirrors. Mirrors are the second thread's, but for their atomic flags; studies
+ * Locks: thread.lock guards the queue of changes, the flag, the unknown ids, and the
+ * adding of mirrors. Mirrors are the second thread's, except their atomic flags; studies
  * have their own lock. `bus`, `again` and `failed_ms` belong to the holder of the writer's write_lock. */
 #include <sodium.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server.h"
 #include "clock.h"
 #include "mirror.h"
 #include "publish.h"
@@ -28,9 +29,9 @@ enum {
     START_MS = 15000,   /* for a store that is just coming up */
     LEARN_MS = 3000,    /* to hear of a study that was made elsewhere */
     QUIET_MS = 5000,    /* without a failure, before a store may count as well again */
-    UNKNOWN_MAX = 64,   /* ids that were asked for and nobody knows */
+    UNKNOWN_MAX = 64,   /* ids that were asked for and are unknown */
     FOLD_MS = 4000,     /* for reports to be folded before a round has too few */
-    CLOSE_MS = 20000,   /* then an operator is told to ask again */
+    CLOSE_MS = 20000,   /* then an operator must ask again */
     IDLE_MS = 50,
 };
 
@@ -154,7 +155,7 @@ static enum tremolo_status learn_studies(struct gateway *gateway)
 }
 
 /* A study made through another gateway a moment ago may not have come here, and a
- * device that hears 404 gives up. So the first to ask for an unknown id are told
+ * device that hears 404 gives up. So the first to ask for an unknown id hear
  * to come again, while we look; only then is it said that there is none. */
 static bool gateway_unsure(struct writer *writer, const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
@@ -210,7 +211,7 @@ static void note_history(struct batcher *batcher, const struct served_study *ser
 }
 
 /* What one call cannot write the next one will, or another gateway. One study's failure is none of
- * the others'; but after two questions in a row that nobody answered the rest would only wait, too. */
+ * the others'; but after two questions in a row without an answer the rest would only wait, too. */
 static void store_histories(struct gateway *gateway)
 {
     struct bus *bus = gateway->refresh_bus;
@@ -262,8 +263,7 @@ static enum tremolo_status create_study(struct gateway *gateway, struct job *job
 }
 
 /* Reports that were acknowledged a moment ago may not be folded yet: a round with too few
- * is looked at again for a while before that is said. Again is by its number: others may have
- * closed it meanwhile, and the newest is the next one. */
+ * is looked at again for a while before that is said. Again is by its number: others may have closed it in between, and the newest is the next one. */
 static enum tremolo_status try_closing(struct gateway *gateway, struct closing *closing)
 {
     struct mirror *study = closing->job->served->mirror;
@@ -295,7 +295,7 @@ static void begin_closing(struct gateway *gateway, struct job *job)
     gateway->closings = closing;
 }
 
-/* What an operator is told now: OK and a round that moved, a failure, or nothing yet. */
+/* What an operator gets now: OK and a round that moved, a failure, or nothing yet. */
 static bool is_settled(struct gateway *gateway, struct closing *closing, bool stopping,
                        enum tremolo_status *status)
 {
@@ -415,7 +415,7 @@ static void gateway_change(void *owner, struct batch_job *job)
     background_unlock(&gateway->thread);
 }
 
-/* Whoever asks for our health sends nothing while we say no, so no report would ever show that
+/* Clients that ask for our health send nothing while it is bad, so no report would ever show that
  * the store is back: it counts as well once nothing has failed for a while and it answers a
  * question. (A log that is full or has no leader shows with the next report.) */
 static void gateway_idle(void *owner)

@@ -2,7 +2,7 @@
  *
  * The whole name is kept, so an answer needs no look into the log: 16 bytes a
  * slot, at most three quarters full. Slots are chosen by a keyed hash with
- * fresh randomness, so nobody can choose names that collide. */
+ * fresh randomness, so names that collide cannot be chosen. */
 #ifndef SERVER_IDSET_H
 #define SERVER_IDSET_H
 

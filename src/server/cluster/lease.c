@@ -96,11 +96,11 @@ enum tremolo_status lease_renew(struct lease *lease, const struct lease_holder *
     if (status != TREMOLO_CHANGED) {
         return status;
     }
-    /* A renewal whose answer was lost looks like this, too. */
+    /* A renewal with a lost answer looks like this, too. */
     status = lease_look(lease, holder);
     if (status == TREMOLO_OK && strcmp(lease->owner, holder->name) != 0) {
         if (lease->busy) {
-            lease->lost = true; /* whoever works on the shard gives it up */
+            lease->lost = true; /* its worker gives the shard up */
             return TREMOLO_OK;
         }
         lease_drop(lease);
@@ -129,7 +129,7 @@ static enum tremolo_status start_over(struct lease *lease)
     return TREMOLO_OK;
 }
 
-/* A position is a number of the broker's. Should a broker ever number a log anew (a
+/* A position is a number of the broker's. If a broker ever numbers a log from 1 again (a
  * replica that counted differently and became leader), the message there is another
  * one, and folding on could pass over reports. Then nothing that was derived from
  * numbers is used any more: the shard is folded again from its first message. */
@@ -166,7 +166,7 @@ static enum tremolo_status verify(struct lease *lease, const struct lease_holder
 }
 
 /* At the end of the log, after `expected` was read: were messages passed over? A log numbered
- * anew between two reads can do that, and the next message is one that verify knows. It can do so
+ * again between two reads can do that, and the next message is one that verify knows. It can do so
  * while we fold from the beginning, too: only when that ends equally short again and again
  * is the log taken to count messages that it does not give. */
 static bool is_short(struct lease *lease)
@@ -366,7 +366,7 @@ static bool fold_next(struct lease *lease, const struct lease_holder *holder,
     return *status == TREMOLO_OK && count > 0;
 }
 
-/* Beside the folding a turn has a dozen questions to the broker. On a busy machine each takes as
+/* Apart from the folding a turn has a dozen questions to the broker. On a busy machine each takes as
  * long as a slice, and with short ones a shard stayed behind for more than a minute: who was not
  * done has twice the time in its next turn. */
 static void choose_slice(struct lease *lease, const struct lease_holder *holder, bool more)
@@ -465,7 +465,7 @@ void lease_release(struct lease *lease, const struct lease_holder *holder)
     if (lease->moved && !lease->rebuilding) {
         (void)store(lease, holder); /* if it fails the next owner folds it again */
     }
-    if (lease->shard != NULL) { /* else it was lost meanwhile */
+    if (lease->shard != NULL) { /* else it was lost in between */
         lease_drop(lease);
         (void)write_lease(lease, holder, nobody);
     }

@@ -1,14 +1,14 @@
 /* lease.h -- one shard of one study, as a worker sees it: another's, or its own.
  *
  * A lease is a value under lease.TAG.SHARD: the owner's name, "-" when
- * nobody has it. It is changed by compare-and-set only, and its revision at the
+ * it has no owner. It is changed by compare-and-set only, and its revision at the
  * claim is the fence that every checkpoint carries. The lease says who should
  * fold; that no two folds count is due to the checkpoint's own compare-and-set:
  * a new owner replaces the checkpoint before it folds, and from then on whatever
  * an earlier owner writes is refused.
  *
- * Expiry is judged by the watcher's own monotonic clock: a lease whose revision
- * did not change for LEASE_MS may be taken. No two clocks are compared. */
+ * Expiry is judged by the watcher's own monotonic clock: a lease may be taken if its
+ * revision did not change for LEASE_MS. No two clocks are compared. */
 #ifndef SERVER_LEASE_H
 #define SERVER_LEASE_H
 
@@ -30,7 +30,7 @@ enum {
     LEASE_ALIKE_MAX =
         2, /* folds from the beginning before we believe that they are not to be had */
     LEASE_SLICE_MS = 50,         /* of folding before others have their turn */
-    LEASE_TURN_MS = 800,         /* of folding in a turn of a worker whose shards are behind */
+    LEASE_TURN_MS = 800,         /* of folding in a turn of a worker with shards that are behind */
     LEASE_SPAN_BYTES = 64 << 10, /* of messages that are asked for at once */
 };
 
@@ -47,7 +47,7 @@ struct lease {
     struct shard *shard;           /* NULL: not ours */
     struct checkpoint_mark mark;
     bool busy;         /* somebody works on the shard and calls tick: it must stay */
-    bool lost;         /* the lease went to another meanwhile */
+    bool lost;         /* the lease went to another in between */
     bool moved;        /* since the checkpoint */
     bool rebuilding;   /* from the log's beginning; no checkpoint before its end */
     unsigned rebuilt;  /* how often that was necessary */
@@ -69,7 +69,7 @@ struct lease {
 };
 
 /* What a lease needs of its worker. tick is called during long work, so that
- * leases are renewed meanwhile. */
+ * leases are renewed during it. */
 struct lease_holder {
     struct bus *bus;
     const char *name;

@@ -3,7 +3,7 @@
  * Rounds: state.TAG goes OPEN r -> CLOSING r -> OPEN r + 1 ... -> DONE, each step
  * by compare-and-set on the revision that was read. In between, an end marker is
  * written into every shard; when all shards have folded theirs, the sums of
- * round r are final, and whoever computes the next round from them gets the
+ * round r are final, and every process that computes the next round from them gets the
  * same bits. So every step may be tried by anybody, and again after a crash. */
 #include "mirror.h"
 
@@ -214,7 +214,7 @@ static bool is_same(const struct mirror_shard *copy, const struct bus_value *val
            memcmp(copy->check, check_of(value), CHECKPOINT_CHECK_BYTES) == 0;
 }
 
-/* Numbers of revisions grow, unless a broker numbers its values anew: then a checkpoint with
+/* Numbers of revisions grow, unless a broker numbers its values again: then a checkpoint with
  * a lower one is news if it counts no less than the one we have. Sums that are final stay. */
 static bool is_stale(const struct mirror_shard *copy, const struct shard *shard, uint64_t revision)
 {
@@ -409,7 +409,7 @@ static bool all_ended(const struct mirror *mirror, unsigned round)
     return true;
 }
 
-/* From now on nobody is told that the round is open: a device would be charged for a
+/* From now on the round is never shown as open: a device would be charged for a
  * report that comes too late. */
 static void note_closing(struct served_study *served)
 {

@@ -1,6 +1,6 @@
 /* mirror.h -- a clustered study as any process sees it: rounds and merged sums.
  *
- * The study's rounds and sums are copies of what is in the broker, made anew
+ * The study's rounds and sums are copies of what is in the broker, made again
  * from the revisions that changed. Sums are integers, so merging the shards in
  * any order gives the bits a single fold would have. A mirror may lag behind,
  * never lead.
@@ -70,7 +70,7 @@ TREMOLO_MUST_USE enum tremolo_status mirror_refresh(struct mirror *mirror, struc
                                                     bool all);
 
 /* What charts show of the past, as a gateway wrote it last. It is read once, before others know
- * of the study; one that cannot be understood is passed over, for nothing rests on it. */
+ * of the study; one that cannot be understood is ignored, because nothing depends on it. */
 TREMOLO_MUST_USE enum tremolo_status mirror_read_history(struct mirror *mirror, struct bus *bus);
 
 /* Write down what came since, unless another gateway did so since the last call: every one of them

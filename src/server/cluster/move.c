@@ -2,8 +2,8 @@
  *
  * Records travel, not segments: into a store they are sorted into its shards, and
  * out of it only those that count are taken, in the order of rounds. What
- * arrived is then folded anew at its new place and its sums are compared, byte
- * by byte, with those at the old one; before that nobody is told of the study.
+ * arrived is then folded again at its new place and its sums are compared, byte
+ * by byte, with those at the old one; before that the study is not announced.
  *
  * A directory gets all or nothing: segments, study and rounds are staged as one
  * transaction, folded and compared while they are staged, and synced once at the end.
@@ -22,7 +22,7 @@
 #include "encoder.h"
 #include "lease.h"
 #include "log.h"
-#include "tremolo_server.h"
+#include "server.h"
 
 enum { SEGMENT_FULL = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES };
 
@@ -176,7 +176,7 @@ static void no_tick(void *context)
     (void)context;
 }
 
-/* Fold a shard here and leave its checkpoint for whoever comes. */
+/* Fold a shard here and leave its checkpoint for the next owner. */
 static enum tremolo_status fold_shard(struct move *move, unsigned number)
 {
     struct lease_holder holder = {.bus = move->bus, .name = "move", .tick = no_tick};
@@ -227,7 +227,7 @@ static enum tremolo_status make_place(struct move *move)
 static enum tremolo_status move_in(struct move *move, const struct tremolo_move_options *options)
 {
     /* First for reading, so that a wrong name does not become a directory; then with the
-     * lock that keeps servers away meanwhile. */
+     * lock that keeps servers away during that time. */
     enum tremolo_status status = store_read_sqlite(&move->store, options->from_data, move->words);
     if (status == TREMOLO_OK) {
         move->store->close(move->store);
@@ -365,9 +365,9 @@ static enum tremolo_status copy_out(struct move *move)
         status = move->bus->state(move->bus, move->study->stream, NULL, &after);
     }
     if (status == TREMOLO_OK && before.last != after.last) {
-        status =
-            words_say(move->words, TREMOLO_STORE_FAILED,
-                      "reports came in meanwhile: stop the gateways, or close the study, first");
+        status = words_say(
+            move->words, TREMOLO_STORE_FAILED,
+            "reports came in during the move: stop the gateways, or close the study, first");
     }
     for (unsigned n = 0; shards != NULL && n < move->shards; n++) {
         shard_free(shards[n]);

@@ -1,4 +1,5 @@
 /* mqtt.c -- MQTT publications, checked like requests and handed to the writer. */
+#include "server.h"
 #include "mqtt.h"
 
 #include <stdio.h>

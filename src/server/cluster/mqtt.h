@@ -6,9 +6,10 @@
 #ifndef SERVER_MQTT_H
 #define SERVER_MQTT_H
 
-#include "tremolo_server.h"
+#include "server.h"
 #include "writer.h"
 
+struct tremolo_store_options;
 struct mqtt;
 
 /* A thread with a connection of its own. When the broker has no place for MQTT it keeps

@@ -2,17 +2,18 @@
  *
  * Everything is read from the broker: leases, checkpoints, the state of streams.
  * Whether a lease is alive is seen by looking twice, so far apart that a living owner
- * has renewed it meanwhile. */
+ * has renewed it in between. */
 #include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server.h"
 #include "clock.h"
 #include "document.h"
 #include "lease.h"
 
-/* What was seen of one shard, beside its mirror. */
+/* What was seen of one shard, apart from its mirror. */
 struct seen_shard {
     struct lease lease;
     uint64_t behind; /* messages that no checkpoint holds, at most */
@@ -103,7 +104,7 @@ static enum tremolo_status look_at_all(struct overview *overview)
     return status;
 }
 
-/* A lease that did not move meanwhile, or cannot be read, has no living owner. */
+/* A lease that did not move in between, or cannot be read, has no living owner. */
 static void look_again(struct overview *overview)
 {
     struct lease_holder reader = {.bus = overview->bus};

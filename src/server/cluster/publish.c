@@ -3,7 +3,7 @@
  * A batch's reports are sorted into lanes (one study and round), and in each lane
  * into segments, one a shard. All segments are published together. A segment that
  * the stream acknowledged at number s counts if no end marker of its round stands
- * before s in its shard; whoever asks the stream's leader after the acknowledgement
+ * before s in its shard; a client that asks the stream's leader after the acknowledgement
  * and finds that its state holds s and no marker knows that for certain.
  *
  * Outcomes: ACCEPTED (in the stream, before the end of its round), CLOSED,
@@ -63,7 +63,7 @@ static struct known_rounds rounds_of(struct served_study *served)
     return known;
 }
 
-/* Another gateway may have told a device of a round that we have not heard of. */
+/* Another gateway may have shown a device a round that we do not know yet. */
 static void ask_newest(struct known_rounds *known, struct bus *bus, const char *tag)
 {
     struct cluster_state state = {0};

@@ -1,9 +1,9 @@
 /* publish_again.c -- the first messages under a new leader, written again.
  *
- * In nats-server 2.9 a leader that is killed may leave entries in its own log that nobody else has:
+ * In nats-server 2.9 a leader that is killed may leave entries in its own log that no other node has:
  * messages that were on their way. When it comes back it stores them, and passes over the next
  * leader's messages of the same numbers. Those are acknowledged and on the two other nodes; but
- * once that node leads again, nobody sees them. As many are lost so as were on their way:
+ * once that node leads again, they are not seen. As many are lost as were on their way:
  * no more than all gateways have in one group each.
  *
  * So a gateway keeps what it published under numbers near a new leader's first. When that leader
@@ -66,7 +66,7 @@ void publish_again_keep(struct publish_again *again, struct mirror *study, const
     if (is_safe(study, message->sequence)) {
         return;
     }
-    /* Without room there is no second time: it is on two nodes all the same. */
+    /* Without room there is no second time: it is on two nodes anyway. */
     bool full = again->count == KEPT_MAX || message->length > KEPT_BYTES_MAX - again->bytes;
     uint8_t *bytes = full ? NULL : malloc(message->length + 1);
     if (bytes == NULL) {
@@ -85,7 +85,7 @@ void publish_again_keep(struct publish_again *again, struct mirror *study, const
     (void)snprintf(kept->subject, sizeof kept->subject, "%s", message->subject);
 }
 
-/* Has the leader of this log settled? Asked anew: a change may have come without a report of ours. */
+/* Has the leader of this log settled? Asked again: a change may have come without a report of ours. */
 static bool look(struct mirror *study, struct bus *bus, uint64_t *last)
 {
     struct bus_state state = {0};

@@ -74,7 +74,7 @@ struct shard {
     uint64_t counts[SHARD_FATES];
     struct shard_names ids;
     struct shard_names samples; /* of devices, where these have names */
-    /* Told of every record that counts, unless NULL; anything but OK ends the fold. */
+    /* Called with every record that counts, unless NULL; anything but OK ends the fold. */
     enum tremolo_status (*counted)(void *context, const struct segment_record *record);
     void *counted_context;
     struct rows rows; /* of the segment at hand */

@@ -1,4 +1,4 @@
-/* worker.c -- a worker that folds shards, beside any number of others.
+/* worker.c -- a worker that folds shards, together with any number of others.
  *
  * One thread does everything in turn: learn of studies, look at leases,
  * claim what is free, fold what is its own, move rounds. Each turn is short, and
@@ -21,7 +21,7 @@
 #include "clock.h"
 #include "lease.h"
 #include "log.h"
-#include "tremolo_server.h"
+#include "server.h"
 
 enum {
     PEERS_MAX = 256,
@@ -294,7 +294,7 @@ static void fold_all(struct tremolo_worker *worker)
         unsigned rebuilt = lease->rebuilt;
         enum tremolo_status status = lease_work(lease, &holder);
         if (lease->rebuilt != rebuilt) {
-            log_lease(worker, "error", "log numbered anew", lease, status);
+            log_lease(worker, "error", "log numbered again", lease, status);
         }
         if (lease->shard == NULL) {
             (void)atomic_fetch_add(&worker->counters.lost, 1);
@@ -307,7 +307,7 @@ static void fold_all(struct tremolo_worker *worker)
     }
 }
 
-/* Whoever has a study's first shard looks after its rounds. */
+/* The owner of a study's first shard looks after its rounds. */
 static void advance_rounds(struct tremolo_worker *worker)
 {
     for (size_t i = 0, at = 0; i < worker->studies; at += worker->study[i]->shards, i++) {

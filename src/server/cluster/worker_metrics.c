@@ -1,6 +1,6 @@
 /* worker_metrics.c -- a worker's numbers in Prometheus' text format, and its health.
  *
- * Healthy is a worker whose thread has finished a turn within the last ten seconds. */
+ * A worker is healthy if its thread has finished a turn within the last ten seconds. */
 #include "cluster.h"
 
 #include <microhttpd.h>

@@ -1,8 +1,8 @@
 /* operator.c -- what needs the operator's token: new studies, the end of a round, discarded reports, device keys.
  *
  * The service has compared the token before a handler runs. Changes of a study are jobs of the writer, like
- * reports, so all changes have one order. A job that is refused has a status of its own, whose sentence is
- * the answer. */
+ * reports, so all changes have one order. The answer to a job that is refused is
+ * the sentence of its status. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

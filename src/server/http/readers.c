@@ -328,7 +328,7 @@ static void write_tails(struct prometheus *out, struct writer *writer)
         {"tremolo_study_reports_beyond", "Reports beyond what honest ones reach once in 10000."},
         {"tremolo_study_reports_beyond_expected", "The same of honest devices, at most."},
         {"tremolo_study_reports_suspicious",
-         "1: honest devices do not explain the reports (1e-6 at one look)."},
+         "1: honest devices do not explain the reports (p < 1e-6, for one look)."},
     };
     size_t count = studies_count(&writer->studies);
     for (size_t g = 0; g < sizeof gauges / sizeof gauges[0]; g++) {

@@ -1,7 +1,7 @@
 /* routes.c -- which handler gets a request, which study it is about, and pages for people.
  *
- * The tables of routes are beside their handlers (devices.c, readers.c, operator.c, and pages here); this
- * file puts them together for the service. Pages are asked for again each time and answered with 304 when
+ * Each file of handlers has its table of routes (devices.c, readers.c, operator.c, and pages here); this file
+ * puts them together for the service. Pages are asked for again each time and answered with 304 when
  * nothing changed; assets carry a hash of their bytes in their name and are kept. A page may load what
  * this server sends and nothing else: no other host, no inline script or style, no frame, no form. What it
  * shows it fetches from /v1 like any other client; there is no second way to a study's numbers.

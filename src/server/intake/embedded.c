@@ -507,7 +507,7 @@ static enum tremolo_status create_study(struct embedded *embedded, struct job *j
 }
 
 /* Stage the end of the newest round and, unless it was the last, the next. Not when our sums may
- * lack what the log has: they would be the round's for good. */
+ * lack what the log has: they would stay the round's. */
 static enum tremolo_status stage_close(struct embedded *embedded, struct served_study *served,
                                        int64_t now)
 {
@@ -636,8 +636,8 @@ static void checkpoint_when_due(struct embedded *embedded)
     }
 }
 
-/* Whoever asks for our health sends nothing while we say no, so no report would ever show that
- * the disk has room again: once a second we write the time ourselves. */
+/* Clients that ask for our health send nothing while it is bad, so no report would ever show that the disk
+ * has room again: once a second we write the time ourselves. */
 static void try_again(struct embedded *embedded)
 {
     enum tremolo_status health = batcher_health(&embedded->writer->batcher, NULL);
@@ -704,7 +704,7 @@ struct start {
     char *words; /* TREMOLO_WORDS_BYTES */
 };
 
-/* One that cannot be served stops the start: devices that were promised an answer would be told
+/* One that cannot be served stops the start: its devices would hear
  * that there is no such study, and give up. */
 static enum tremolo_status recover_study(void *context, const uint8_t *key, size_t key_length,
                                          const uint8_t *value, size_t length)
@@ -725,9 +725,9 @@ static enum tremolo_status recover_study(void *context, const uint8_t *key, size
 }
 
 /* Where the store is a copy, rounds that follow may have been broadcast by the original, with
- * vectors that came from other sums; old reports of them would be debiased with ours. So nobody
- * opens them here again: the study ends with its newest round. In an undecided copy that is
- * for the operator to say. */
+ * vectors that came from other sums; old reports of them would be debiased with ours. So they
+ * are not opened here again: the study ends with its newest round. In an undecided copy the
+ * operator must say so. */
 static enum tremolo_status settle_rounds(struct embedded *embedded, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = embedded->store;

@@ -1,7 +1,7 @@
 /* writer.h -- the server's one writer: jobs about studies, in batches (batcher.h).
  *
- * Request threads check reports (check_report.h), then queue a job and are told when it
- * is decided. A batch of jobs is decided together: repeats, rounds and samples first, one segment
+ * Request threads check reports (check_report.h), then queue a job; its done() is called when it is
+ * decided. A batch of jobs is decided together: repeats, rounds and samples first, one segment
  * per study is appended, the log is synced, the rows are folded, and only then is a job done.
  * Each change of a study (its creation, the end of a round) is a job too, so all changes have
  * one order.

@@ -74,7 +74,7 @@ struct arrival {
  * (PENDING when nothing is wrong), and the row that the fold takes. */
 void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check);
 
-/* The same for `count` reports, whose rows lie one after the other. Returns how many are PENDING. */
+/* The same for `count` reports; their rows lie one after the other. Returns how many are PENDING. */
 size_t check_reports(struct arrival *arrivals, int16_t *rows, size_t count,
                      const struct check_study *check);
 

@@ -36,6 +36,7 @@ struct snapshot {
     double average[TREMOLO_MAX_FEATURES];
 };
 
+/* The round with most reports, the latest of several. Lock held. */
 static unsigned largest_round(const struct served_study *served)
 {
     unsigned largest = 0;
@@ -48,7 +49,7 @@ static unsigned largest_round(const struct served_study *served)
     return largest;
 }
 
-/* Lock held. */
+/* Copy what an estimate of now needs, evidence included. Lock held. */
 static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct served_study *served)
 {
     snapshot->made = (struct served_estimate){
@@ -92,9 +93,9 @@ static json_t *only(const json_t *from, const char *const *names)
     return made;
 }
 
-/* A study at a glance, for lists: made when its estimate is, so that a list of many studies computes
- * nothing. Of the estimate's document "devices_needed" and "guarantee" without its long words, how many
- * effects are significant ("told") of so many "features", and "learnt", the sentence of the largest
+/* A study in one row of a list: made when its estimate is, so that a list of many studies computes
+ * nothing. Of the estimate's document "devices_needed" and "guarantee" without its long words, how many of the
+ * "features" are significant (the member is called told), and "learnt", the sentence of the largest
  * one, or null. NULL without memory; the caller owns it. */
 static json_t *summary_of(const json_t *document)
 {
@@ -127,6 +128,7 @@ struct own_units {
     struct tremolo_units units;
 };
 
+/* From the study file; a coordinate's scale is half its range, so that scaled values end at 1. */
 static void set_units(struct own_units *own, const struct served_study *served)
 {
     size_t d = served->study->dimension;
@@ -277,6 +279,8 @@ char *estimate_kept(struct served_study *served)
     return text;
 }
 
+/* The snapshot is taken under the lock, the computing is not: several threads may compute the same
+ * generation, and the first to finish is kept. */
 enum tremolo_status estimate_json(char **json, struct served_study *served, double level)
 {
     bool usual = level == ESTIMATE_LEVEL;
@@ -315,6 +319,7 @@ struct estimator {
     struct question **last;
 };
 
+/* A study that takes seconds. */
 static bool is_wide(const struct served_study *served)
 {
     return served->study->dimension >= ESTIMATOR_WIDE;
@@ -334,7 +339,7 @@ static bool is_free(const struct estimator *estimator, const struct served_study
     return !is_wide(served) || wide < WIDE_MAX;
 }
 
-/* The first question whose turn it is, or NULL. Lock held. */
+/* The first question that a thread may begin with, or NULL. Lock held. */
 static struct question *next_question(const struct estimator *estimator)
 {
     struct question *question = estimator->first;
@@ -379,6 +384,7 @@ static void answer_all(struct question *questions, enum tremolo_status status, c
     }
 }
 
+/* Once the server stops nothing is computed any more: those who wait get no answer at once. */
 static void answer_study(const struct estimator *estimator, struct question *questions)
 {
     char *json = NULL;
@@ -406,6 +412,7 @@ static void serve(struct estimator *estimator, struct question *asked)
     background_signal(&estimator->threads);
 }
 
+/* One of the threads. They yield to those that take reports, and answer all questions before they end. */
 static void *estimator_main(void *argument)
 {
     struct estimator *estimator = argument;
@@ -423,6 +430,7 @@ static void *estimator_main(void *argument)
     return NULL;
 }
 
+/* At the end of the queue; a thread that is free is woken. */
 void estimator_ask(struct estimator *estimator, struct question *question)
 {
     question->next = NULL;

@@ -1,4 +1,4 @@
-/* history.h -- how a study came to where it is, for whoever watches.
+/* history.h -- how a study came to where it is, for dashboards.
  *
  * Everything here is an aggregate of noisy reports, or a count of them: what an
  * estimate gives away at one moment, at several moments. The sampler thread
@@ -33,7 +33,7 @@ struct history_sample {
 enum { HISTORY_POINT_KINDS = 3 }; /* estimate, low, high of all features, one after the other */
 struct history_point {
     int64_t time;     /* Unix seconds */
-    uint64_t devices; /* whose reports the coefficients are from */
+    uint64_t devices; /* that the coefficients come from */
 };
 
 struct history_mark {

@@ -4,10 +4,10 @@
  * log. The index answers with candidate places from a 64-bit keyed hash;
  * the caller compares with the bytes that are there, so an answer is never a
  * guess. 16 bytes a slot, at most three quarters full. The hash is keyed
- * with fresh randomness, so nobody can choose ids that collide.
+ * with fresh randomness, so ids that collide cannot be chosen.
  *
  * An index that grows does not move at once: with ten million keys every device would
- * wait for that. The old slots stay beside the new ones, each key that is added moves a
+ * wait for that. The old slots stay until then: each key that is added moves a
  * few of them over, and until all are there a search looks at both.
  *
  * A place is position << 24 | offset, as segments stay below 2^24 bytes. */

@@ -17,6 +17,7 @@
 #include "estimate.h"
 #include "log.h"
 #include "served_study.h"
+#include "server.h"
 #include "tremolo_server.h"
 
 enum { NAMED_MAX = 2 };
@@ -317,8 +318,8 @@ static void check_segments(struct check *check, struct store *store, uint64_t la
     check->segments = last;
 }
 
-/* As a server would: the rows of all studies against each other. While one of them cannot be served
- * its rows are nobody's, and no others are looked for that are. */
+/* As a server would: the rows of all studies against each other. While one of them cannot be served,
+ * rows of no known study are not findings: they may be its. */
 static void recover(struct check *check, const char *data)
 {
     struct store *store = NULL;

@@ -235,7 +235,7 @@ static enum tremolo_status take_checkpoint(struct served_study *served, unsigned
         status = TREMOLO_MALFORMED;
     }
     if (status != TREMOLO_OK ||
-        !tremolo_release_watches(moments, served->study)) { /* an older version's: folded anew */
+        !tremolo_release_watches(moments, served->study)) { /* another version's: folded again */
         tremolo_moments_free(moments);
         return status;
     }
@@ -401,7 +401,7 @@ static enum tremolo_status fold_record(struct served_round *round,
 }
 
 /* A record of the log: into the indexes, and into the fold of its round unless
- * the checkpoint has it. */
+ * it is in the checkpoint. */
 static enum tremolo_status recover_record(struct recovery *recovery, struct served_study *served,
                                           const struct segment_record *record, uint64_t position,
                                           int64_t arrived)
@@ -587,7 +587,7 @@ static bool agrees(const struct served_round *old, const struct served_round *le
            tremolo_moments_count(left->moments) + discard->reports;
 }
 
-/* Stage the span and the checkpoint of the sums without it, and sync. `lock` is held, so that nobody
+/* Stage the span and the checkpoint of the sums without it, and sync. `lock` is held, so that no reader
  * sees sums that a crash could take back. */
 static enum tremolo_status store_discard(struct served_study *served, struct store *store,
                                          const struct served_discard *discard,

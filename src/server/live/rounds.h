@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "check_report.h"
-#include "regression.h"
+#include "tremolo_regression.h"
 
 #include "release.h"
 

@@ -15,7 +15,7 @@
 #include "index.h"
 #include "segment.h"
 #include "store.h"
-#include "moments.h"
+#include "tremolo_moments.h"
 #include "release.h"
 #include "tremolo_study_file.h"
 

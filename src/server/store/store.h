@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_server.h"
+#include "tremolo_status.h"
 
 enum {
-    STORE_STUDY_BYTES = 16,            /* studies are told apart by their tag */
+    STORE_STUDY_BYTES = 16,            /* of a study's tag */
     STORE_SEGMENT_BYTES_MAX = 8 << 20, /* of one segment */
     STORE_STATE_BYTES_MAX = 64 << 20,  /* of one state */
     STORE_KEY_BYTES_MAX = 64,
@@ -82,7 +82,7 @@ enum store_consent {
     STORE_MOVED = 2,       /* it is a copy, and the newest there is */
 };
 
-/* Open or create the SQLite store in directory `path`. STORE_IN_USE when another process has it open,
+/* Open or create the SQLite store in directory `path`. STORE_IN_USE when another process uses it,
  * STORE_BEHIND when acknowledged reports are missing, MALFORMED when it is damaged or of another
  * format; `words` (may be NULL) gets the reason of any failure. */
 TREMOLO_MUST_USE enum tremolo_status store_open_sqlite(struct store **store, const char *path,
@@ -97,9 +97,9 @@ TREMOLO_MUST_USE enum tremolo_status store_read_sqlite(struct store **store, con
 /* Everything that is wrong with a store, not only the first thing.
  *
  * Opening a store ends at the first finding, which is right for a server and little help to an operator who
- * must decide what to do. An audit makes the same checks one by one, changes nothing, and leaves a
- * store whose segments can be read one after the other: each read says by itself whether that
- * segment is sound. Of its states it shows those that are. */
+ * must decide what to do. An audit makes the same checks one by one and changes nothing. Afterwards the
+ * segments can be read one after the other, and each read says by itself whether that segment is
+ * sound. Of the states it shows those that are. */
 struct store_audit {
     void (*finding)(void *context, const char *words);
     void *context;
@@ -111,8 +111,8 @@ struct store_audit {
     uint64_t last; /* position of the last segment there should be; so many fit into the files */
 };
 
-/* On OK *store is open for reading. NO_STORE when there is no database, STORE_IN_USE when a server has
- * it open, STORE_FAILED when it cannot be opened at all. */
+/* On OK *store is open for reading. NO_STORE when there is no database, STORE_IN_USE when a server
+ * uses it, STORE_FAILED when it cannot be opened at all. */
 TREMOLO_MUST_USE enum tremolo_status store_audit_sqlite(struct store **store,
                                                         struct store_audit *audit, const char *path,
                                                         char words[TREMOLO_WORDS_BYTES]);

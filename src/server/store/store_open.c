@@ -92,8 +92,8 @@ static enum tremolo_status check_format(struct sqlite_store *store)
     return check_schema(store);
 }
 
-/* SQLite's own structure: pages that are used twice or by nobody, cells out of order. What
- * it finds later would be found by overwriting what was acknowledged. */
+/* SQLite's own structure: pages that are used twice or not at all, cells out of order. Found later,
+ * such damage would already have overwritten what was acknowledged. */
 static enum tremolo_status check_pages(struct sqlite_store *store)
 {
     sqlite3_stmt *query = NULL;

@@ -21,7 +21,7 @@ static inline int64_t clock_ms(void)
     return clock_us() / 1000;
 }
 
-/* So much later than now, by a clock of the caller's choice. */
+/* `us` later than now, by a clock of the caller's choice. */
 static inline struct timespec clock_after(clockid_t clock, int64_t us)
 {
     struct timespec time;

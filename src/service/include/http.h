@@ -144,7 +144,7 @@ struct MHD_Response *http_ready(const char *text);
 bool request_wait(struct request *request, struct batch_job *job);
 void request_decided(struct request *request);
 
-/* For an answer that may take seconds: the connection is suspended, which is never cut meanwhile, until
+/* For an answer that may take seconds: the connection is suspended, and never cut, until
  * request_resume() is called from any thread. False as above. */
 bool request_suspend(struct request *request);
 void request_resume(struct request *request);

@@ -1,5 +1,5 @@
 /* log.h -- what a server says: one JSON object a line, never a report's contents or a key; and a
- * sentence to whoever started it. */
+ * sentence for the program that started it. */
 #ifndef SERVICE_LOG_H
 #define SERVICE_LOG_H
 
@@ -24,7 +24,7 @@ void log_close(struct log *log);
 
 /* {"time":..., "level":..., "event":..., then what the jansson pack format
  * gives, as in log_event(log, "info", "listening", "{s:i}", "port", 8787). Lines
- * beyond the limit of a second are counted and told with the next one. */
+ * beyond the limit of a second are counted, and the next line says how many. */
 void log_event(struct log *log, const char *level, const char *event, const char *format, ...);
 
 /* Say why something failed, and pass the status on. */

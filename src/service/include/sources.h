@@ -6,7 +6,7 @@
  *
  * A source is an IPv4 address or an IPv6 network of 64 bits, which is what one subscriber has.
  * What it has used is one time: the one at which its quota is whole again. The table has a fixed
- * size; where it is full the source is forgotten whose quota is whole soonest. Addresses
+ * size; where it is full the source with the quota that is whole soonest is forgotten. Addresses
  * are kept as keyed hashes, in memory only. Any thread may call. */
 #ifndef SERVICE_SOURCES_H
 #define SERVICE_SOURCES_H

@@ -6,12 +6,11 @@
  * from what is written or accepted, and a new member is a new row.
  *
  *     static const struct document_row rows[] = {
- *         {.key = "title", .type = DOCUMENT_TEXT, DOCUMENT_AT(struct thing, title),
- *          .is = DOCUMENT_NULLABLE, .words = "of the study; null without one"},
- *         {.key = "r2", .type = DOCUMENT_REAL, DOCUMENT_AT(struct thing, r2),
- *          .is = DOCUMENT_NULLABLE, .low = 0, .high = 1},
- *         {.key = "rows", .type = DOCUMENT_LIST, DOCUMENT_LIST_AT(struct thing, row, row_count),
- *          .rows = coefficient_rows},
+ *         DOCUMENT_ROW("title", TEXT, DOCUMENT_NULLABLE, DOCUMENT_AT(struct thing, title),
+ *                      .words = "of the study; null without one"),
+ *         DOCUMENT_ROW("r2", REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct thing, r2), .high = 1),
+ *         DOCUMENT_ROW("rows", LIST, 0, DOCUMENT_LIST_AT(struct thing, row, row_count),
+ *                      .rows = coefficient_rows),
  *         {NULL}};
  *     json_t *document = document_json(rows, &thing);          NULL without memory
  *     json_t *schema = document_schema(rows, NULL);
@@ -98,6 +97,12 @@ struct document_row {
     const char *words;
     const char *rules; /* more members of its schema, as the JSON text of an object */
 };
+
+/* A row: DOCUMENT_ROW("r2", REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct thing, r2), .high = 1). */
+#define DOCUMENT_ROW(name, what, flags, ...)                                                       \
+    {                                                                                              \
+        .key = (name), .type = DOCUMENT_##what, .is = (flags), __VA_ARGS__                         \
+    }
 
 /* .place and .bytes of a member of a struct. */
 #define DOCUMENT_AT(type, member)                                                                  \

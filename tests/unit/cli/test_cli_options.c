@@ -209,7 +209,7 @@ static void check_actions(const struct cli_command *of, const char *list)
     }
 }
 
-/* What a table says of itself holds: nobody else would notice. */
+/* What a table says of itself holds: no other test would notice. */
 static void test_tables(void **state)
 {
     static const struct cli_command *const commands[] = {

@@ -428,7 +428,7 @@ static void test_a_file_says_what_its_ballots_say(void **state)
                       TREMOLO_OK);
         tremolo_fit_to_own(own, &own[FILE_D], own, fit.fit.intercept, FILE_D, &units);
         check_prediction(json_object_get(document, "prediction"), own);
-        /* The same law, by its scale or by the sums' noise: equal but for rounding. */
+        /* The same law, by its scale or by the sums' noise: equal up to rounding. */
         assert_true(
             fabs(tremolo_release_devices_needed(&study, NULL) / rows[0].devices_needed - 1) < 1e-9);
         json_decref(document);
@@ -438,7 +438,7 @@ static void test_a_file_says_what_its_ballots_say(void **state)
     }
 }
 
-/* One ballot cannot be told from chance. */
+/* One ballot looks like chance. */
 static void test_nothing_is_said_of_one_bucket(void **state)
 {
     static struct ballots made;

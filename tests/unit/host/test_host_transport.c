@@ -248,7 +248,7 @@ static void test_failures(void **state)
     ask(&got, listener.url, "GET", 100);
     assert_int_not_equal(got.result, 0);
     stop(&listener);
-    ask(&got, listener.url, "GET", 1000); /* nobody there */
+    ask(&got, listener.url, "GET", 1000); /* no server there */
     assert_int_not_equal(got.result, 0);
     ask(&got, "file:///etc/passwd", "GET", 1000);
     assert_int_not_equal(got.result, 0);

@@ -1,21 +1,17 @@
-/* test_lab_fleet.c -- devices in bulk are the core, value for value.
+/* test_lab_fleet.c -- ballots in bulk are the core's, answer for answer, and ranks have their law.
  *
- * Fed the same sample, angles and noise, the map in bulk and the core's encoder and decoder give
- * the same million integers, over dimensions, vectors, responses, bounds and scales. In bulk an angle
- * is drawn; the core gets the phase that makes it of this sample (modulate.c says why that is the
- * same). Fed the same sample, id and rank, a ballot in bulk is the core's answer, and ranks have the
- * study's law. */
+ * Fed the same sample, id and rank, a ballot in bulk is the core's answer, over dimensions, bounds,
+ * laws and responses. Ranks are drawn by the study's law. */
 #include "testing.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "exact_noise.h"
 #include "fleet.h"
 #include "parts.h"
-#include "regression.h"
+#include "tremolo_random.h"
 
-enum { STUDIES = 400, ROWS = 64, VECTORS = 4, LANES = 8 };
+enum { LANES = 8 };
 
 static struct tremolo_random chance;
 
@@ -34,144 +30,6 @@ static struct tremolo_bounds some_bounds(void)
 }
 
 /* Drawn until a device would take it. */
-static void some_study(struct tremolo_study *study, struct tremolo_bounds *bounds, unsigned d)
-{
-    for (unsigned i = 0; i < d; i++) {
-        bounds[i] = some_bounds();
-    }
-    do {
-        uint32_t unit = UINT32_C(1) << between(8, 24);
-        unsigned vectors = (unsigned)between(0, d < VECTORS ? (int32_t)d : VECTORS);
-        *study = (struct tremolo_study){
-            .bounds = bounds,
-            .response_bounds = some_bounds(),
-            .unit = unit,
-            .clip = (uint32_t)between((int32_t)unit / 4, (int32_t)unit),
-            .amplitude = vectors > 0 ? (uint32_t)between(1, (int32_t)unit) : 0,
-            .frequency = vectors > 0 ? (uint32_t)between(1, 1 << 20) : 0,
-            .dimension = (uint16_t)d,
-            .keep = (uint16_t)between(1, TREMOLO_KEEP_ONE),
-            .rounds = 1,
-            .samples = 1,
-            .vectors = (uint8_t)vectors,
-            .noise_log2 = (uint8_t)between(8, 24),
-            .wire_shift = (uint8_t)between(0, 20),
-            .wire_bits = (uint8_t)between(4, 16),
-            .response = between(0, 1) ? TREMOLO_RESPONSE_PRIVATE : TREMOLO_RESPONSE_PUBLIC,
-        };
-    } while (tremolo_study_check(study) != TREMOLO_OK);
-}
-
-/* Directions of norm one, in 2^-14. */
-static void some_vectors(int16_t *vectors, size_t count, size_t d)
-{
-    for (size_t j = 0; j < count; j++) {
-        double entry[TREMOLO_MAX_COORDINATES], square = 0;
-        for (size_t i = 0; i < d; i++) {
-            entry[i] = tremolo_random_normal(&chance);
-            square += entry[i] * entry[i];
-        }
-        for (size_t i = 0; i < d; i++) {
-            vectors[j * d + i] = (int16_t)(entry[i] / sqrt(square) * TREMOLO_VECTOR_ONE);
-        }
-    }
-}
-
-/* omega <x, v> in 2^-32 turns: what the sample adds to a phase. */
-static uint32_t turn_of(const int32_t *value, const int16_t *vector,
-                        const struct tremolo_study *study)
-{
-    int64_t inner = 0;
-    for (size_t i = 0; i < study->dimension; i++) {
-        inner += (int64_t)value[i] * vector[i];
-    }
-    return (uint32_t)(inner * study->frequency >> 22);
-}
-
-/* One report by the core: the kept sample, waves, noise, bytes and back. */
-static void by_core(int16_t *row, const struct tremolo_study *study,
-                    const struct tremolo_round *round, const int32_t *raw, const uint32_t *angles,
-                    const int32_t *noise)
-{
-    static struct tremolo_work work;
-    const struct tremolo_platform platform = {.studies = 1};
-    const struct tremolo_sample sample = {.features = raw, .response = raw[study->dimension]};
-    uint32_t phase[VECTORS];
-    struct tremolo_report report;
-    unsigned coordinates = tremolo_study_coordinates(study);
-    work.study = study;
-    work.round = round;
-    work.sample = &sample;
-    work.platform = &platform;
-    tremolo_sample_prepare(work.value, study, &sample);
-    for (size_t j = 0; j < study->vectors; j++) {
-        const int16_t *vector = round->vectors + j * study->dimension;
-        phase[j] = angles[j * ROWS] - turn_of(work.value, vector, study);
-    }
-    tremolo_modulate(work.value, study, round, phase);
-    memcpy(work.noise, noise, coordinates * sizeof noise[0]);
-    size_t length = tremolo_report_encode(&work);
-    assert_status(tremolo_report_decode(&report, work.slot.report, length), TREMOLO_OK);
-    assert_status(tremolo_report_unpack(row, coordinates, &report, study), TREMOLO_OK);
-    row[coordinates] = report.response;
-}
-
-static size_t compare(const struct tremolo_study *study)
-{
-    static int32_t raw[ROWS][TREMOLO_MAX_COORDINATES + 1], value[ROWS * TREMOLO_MAX_COORDINATES],
-        noise[ROWS * TREMOLO_MAX_COORDINATES];
-    static int16_t vectors[VECTORS * TREMOLO_MAX_COORDINATES];
-    int16_t response[ROWS], wanted[TREMOLO_MAX_COORDINATES + 1];
-    uint32_t angles[VECTORS * ROWS];
-    size_t n = tremolo_study_coordinates(study), d = study->dimension;
-    struct exact_noise source;
-    exact_noise_seed(&source, tremolo_random_bits(&chance), 0);
-    exact_noise_fill(&source, noise, ROWS * n, study->noise_log2);
-    exact_noise_words(&source, angles, study->vectors * (size_t)ROWS);
-    some_vectors(vectors, study->vectors, d);
-    for (size_t r = 0; r < ROWS; r++) {
-        for (size_t i = 0; i <= d; i++) { /* some beyond the bounds */
-            raw[r][i] = between(-(INT32_C(1) << 30), INT32_C(1) << 30);
-            if (between(0, 3) > 0) {
-                const struct tremolo_bounds *b =
-                    i < d ? &study->bounds[i] : &study->response_bounds;
-                raw[r][i] = between(b->low, b->high);
-            }
-        }
-        fleet_bulk_sample(value + r * n, &response[r], study, raw[r]);
-    }
-    fleet_bulk_waves(value, study, vectors, angles, ROWS);
-    fleet_bulk_round(value, noise, ROWS * n, study);
-    const struct tremolo_round round = {vectors, 0};
-    for (size_t r = 0; r < ROWS; r++) {
-        by_core(wanted, study, &round, raw[r], angles + r, noise + r * n);
-        for (size_t i = 0; i < n; i++) {
-            assert_int_equal(value[r * n + i], wanted[i]);
-        }
-        if (study->response == TREMOLO_RESPONSE_PUBLIC) {
-            assert_int_equal(response[r], wanted[n]);
-        }
-    }
-    return ROWS * n;
-}
-
-static void test_bulk_is_the_core(void **state)
-{
-    static struct tremolo_bounds bounds[TREMOLO_MAX_COORDINATES];
-    static const unsigned dimensions[] = {1, 2, 3, 5, 8, 10, 33, 64, 100, 200};
-    size_t values = 0;
-    (void)state;
-    chance = tremolo_random_from(1, 2);
-    for (unsigned k = 0; k < STUDIES; k++) {
-        struct tremolo_study study;
-        some_study(&study, bounds, dimensions[k % 10]);
-        values += compare(&study);
-    }
-    assert_true(values >= 1000000);
-}
-
-/* ------------------------------------------------------------- ballots */
-
 static void some_ballot_study(struct tremolo_study *study, struct tremolo_bounds *bounds,
                               unsigned d)
 {
@@ -279,7 +137,7 @@ static void test_ranks_have_their_law(void **state)
     assert_status(fleet_new(&fleet, &setup), TREMOLO_OK);
     fleet->study.rank_first = FIRST;
     fleet->study.rank_top = UINT32_C(0x60000000);
-    fleet_ballot_block(rows, fleet, 0, DEVICES, &(struct fleet_pass){.stream = 1});
+    fleet_ballot_block(rows, fleet, 0, DEVICES);
     for (size_t i = 0; i < DEVICES; i++) {
         const int16_t *row = rows + i * EXPAND_ROW_VALUES;
         expand_keys(&keys, fleet->study.id, row, 1);
@@ -303,8 +161,7 @@ static void test_ranks_have_their_law(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bulk_is_the_core),
-                                       cmocka_unit_test(test_bulk_ballots_are_the_core),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bulk_ballots_are_the_core),
                                        cmocka_unit_test(test_ranks_have_their_law)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void test_devices_needed_are_the_plans(void **state)
         struct tremolo_plan_result open;
         struct tremolo_plan_result hidden;
         assert_int_equal(tremolo_plan(&open, &input), TREMOLO_OK);
-        input.response_private = true; /* whose noise is beside that of the features */
+        input.response_private = true; /* its noise comes with that of the features */
         assert_int_equal(tremolo_plan(&hidden, &input), TREMOLO_OK);
         assert_true(hidden.standard_error > open.standard_error && hidden.r2_auto < open.r2_auto);
         assert_near(hidden.standard_error_public, open.standard_error_public, 1e-12);

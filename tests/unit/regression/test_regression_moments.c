@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "moments.h"
+#include "tremolo_moments.h"
 
 static uint64_t state;
 

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "regression.h"
+#include "tremolo_regression.h"
 
 /* Digits of agreement, as NIST counts them. */
 static double digits(double value, double certified)

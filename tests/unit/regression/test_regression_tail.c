@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "moments.h"
-#include "regression.h"
+#include "tremolo_moments.h"
+#include "tremolo_random.h"
+#include "tremolo_regression.h"
 
 enum { N = 5, RELEASED = 4, ROWS = 3000, LARGEST = 300 };
 

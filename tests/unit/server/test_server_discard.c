@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "server_world.h"
-#include "tremolo_server.h"
+#include "server.h"
 #include "study_internal.h"
 
 enum { BEFORE = 20, FLOOD = 30, AFTER = 10, HONEST = BEFORE + AFTER };

@@ -69,7 +69,7 @@ static char *estimate(void)
     return text;
 }
 
-/* The answer before and after opening the store anew. */
+/* The answer before and after opening the store again. */
 static void expect_the_same_after_a_restart(void)
 {
     char *before = estimate();

@@ -1,6 +1,6 @@
 /* test_server_writer.c -- who writes a batch: the thread that brings it, or the writer.
  *
- * The store is a real one, but for its sync: that only takes as long as a test says, so
+ * The store is a real one, except its sync: that only takes as long as a test says, so
  * that disks of any speed stand behind the queue. What was staged goes with the end. */
 #include "testing.h"
 

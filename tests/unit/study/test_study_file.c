@@ -339,7 +339,7 @@ static void test_dates(void **state)
 /* ---------------------------------------------------------------- guarantee */
 
 /* Studies of every kind: the integers pass the device's check, and what they
- * cost is at most what was asked and, but for the coarse rules, close to it. */
+ * cost is at most what was asked and, except for the coarse rules, close to it. */
 static void test_integers_keep_the_promise(void **state)
 {
     static const struct {

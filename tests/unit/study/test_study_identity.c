@@ -1,5 +1,5 @@
 /* test_study_identity.c -- same study, same id; other study, other id; and
- * nobody else's signature.
+ * no other signature.
  *
  * That the canonical bytes are what docs/reference/protocol.md says is checked against
  * an independent program in tests/cli/study.sh. */
@@ -219,7 +219,7 @@ static void test_integers_are_not_believed(void **state)
     tremolo_study_file_free(file);
 }
 
-/* A study for any two people whose integers only protect near ones. */
+/* A study for any two people with integers that protect near ones only. */
 static void test_any_two_means_any_two(void **state)
 {
     struct tremolo_study_file *file = study_with(NULL, NULL, NULL, NULL);
