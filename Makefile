@@ -52,7 +52,6 @@ USES_audit      := device privacy study regression estimate host lab cli
 FOLDER_ORDER := server=store,live,intake,http,cluster
 
 # Well-kept parts from Debian, each named by the module that needs it.
-PKGS_privacy    := fftw3
 PKGS_regression := openblas lapacke
 PKGS_study      := jansson libsodium
 PKGS_estimate   := jansson

@@ -37,9 +37,8 @@ PYTHON
 ) || { echo "skipped: dp-accounting does not run here"; exit 0; }
 ours=$("$build/bin/bench/bench_privacy")
 rate=$(echo "$ours" | sed -n '1s/.* \([0-9]*\) calibrations.*/\1/p')
-# 128 cells per sigma is a step of 7.8e-5, the nearest to the peer's 1e-4.
-seconds=$(echo "$ours" | sed -n 's/.* 128 cells.*, \([0-9.]*\) s$/\1/p')
-upper=$(echo "$ours" | sed -n 's/.* 128 cells.*, \([-0-9.e]*\)\], exact.*/\1/p')
+seconds=$(echo "$ours" | sed -n 's/^10000 rounds.*, \([0-9.]*\) s$/\1/p')
+upper=$(echo "$ours" | sed -n 's/^10000 rounds.*, \([-0-9.e]*\)\], exact.*/\1/p')
 echo "$peer" | awk -v rate="$rate" -v seconds="$seconds" -v upper="$upper" '{
     exact = 4.7122412e-05
     printf "dp-accounting %s: %.0f calibrations/s; ours %d (%.0f times)\n", $1, 1 / $2, rate, rate * $2

@@ -237,7 +237,7 @@ static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
         options->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
     enum tremolo_status status =
         tremolo_rule_sigma(&sigma, rule, options->epsilon, options->delta, 2 * options->clip,
-                           tremolo_experiment_releases(options), false);
+                           tremolo_experiment_releases(options));
     if (status == TREMOLO_OK) {
         status = tremolo_gaussian_add(&cost, 2 * options->clip, sigma.upper,
                                       tremolo_experiment_releases(options));
@@ -265,9 +265,8 @@ static enum tremolo_status run_adassp(struct tremolo_outcome *outcome,
                                       uint64_t seed)
 {
     struct tremolo_certified sigma;
-    enum tremolo_status status =
-        tremolo_rule_sigma(&sigma, TREMOLO_RULE_EXACT, options->epsilon, options->delta, 1,
-                           TREMOLO_ADASSP_RELEASES, false);
+    enum tremolo_status status = tremolo_rule_sigma(&sigma, TREMOLO_RULE_EXACT, options->epsilon,
+                                                    options->delta, 1, TREMOLO_ADASSP_RELEASES);
     if (status != TREMOLO_OK) {
         return status;
     }

@@ -165,8 +165,8 @@ static double noise_of(const struct tremolo_plan_request *request)
     enum tremolo_rule rule =
         request->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
     if (tremolo_rule_sigma(&sigma, rule, request->epsilon, request->delta,
-                           tremolo_plan_sensitivity(request), (uint64_t)request->samples,
-                           false) != TREMOLO_OK) {
+                           tremolo_plan_sensitivity(request),
+                           (uint64_t)request->samples) != TREMOLO_OK) {
         return INFINITY; /* tremolo_plan refuses it */
     }
     double noise = sigma.upper;
@@ -344,7 +344,7 @@ static double ballot_attack(const struct tremolo_plan_request *request)
         return attack_by_epsilon(request->epsilon);
     }
     const struct tremolo_ballots ballots = {law_of(&study), (uint64_t)request->samples};
-    return tremolo_mixture_delta(&delta, &ballots, 1, &none, 0.0) == TREMOLO_OK
+    return tremolo_mixture_delta(&delta, &ballots, &none, 0.0) == TREMOLO_OK
                ? 0.5 * (1.0 + delta.upper)
                : attack_by_epsilon(request->epsilon);
 }

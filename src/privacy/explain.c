@@ -67,26 +67,23 @@ const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share,
     return text;
 }
 
-/* All ballots together, whoever the two are. At even odds the best test is right
- * (1 + delta(0)) / 2 of the time; of too many ballots to compose epsilon alone tells. */
+/* All ballots together, for any two samples. At even odds the best test is right (1 + delta(0)) / 2
+ * of the time. */
 static enum tremolo_status rate_ballots(struct tremolo_difference *row,
                                         const struct tremolo_promise *promise)
 {
     const struct tremolo_ballots ballots = {promise->law, promise->releases};
     const struct tremolo_gaussian none = {0};
     struct tremolo_certified each;
-    struct tremolo_certified bound;
+    struct tremolo_certified delta;
     enum tremolo_status status = tremolo_rank_epsilon(&each, &promise->law);
     if (status != TREMOLO_OK) {
         return status;
     }
     double epsilon = each.upper * (double)promise->releases * (1.0 + 0x1p-50);
-    status = tremolo_mixture_delta(&bound, &ballots, 1, &none, 0.0);
-    double right = status == TREMOLO_OK ? 0.5 * (1.0 + bound.upper) : 0.0;
-    if (status == TREMOLO_OVERFLOWED && epsilon <= TREMOLO_EPSILON_MAX) {
-        status = tremolo_attack_accuracy_budget(&bound, epsilon, 0.0);
-        right = bound.upper;
-    }
+    status = epsilon <= TREMOLO_EPSILON_MAX ? tremolo_mixture_delta(&delta, &ballots, &none, 0.0)
+                                            : TREMOLO_OVERFLOWED;
+    double right = status == TREMOLO_OK ? 0.5 * (1.0 + delta.upper) : 0.0;
     if (status == TREMOLO_OK) {
         row->distance = INFINITY;
         row->mu = INFINITY;
@@ -189,14 +186,6 @@ static void way_of_extent(struct tremolo_difference *way, const struct tremolo_e
                    extent->unit);
 }
 
-/* Three digits, rounded down: who is further apart than the number says is promised nothing. */
-static double rounded_down(double value)
-{
-    static const double computed = 1.0 + 1e-12; /* 35 stays 35, though a product gave it */
-    double unit = value > 0.0 ? pow(10.0, floor(log10(value)) - 2.0) : 1.0;
-    return floor(value / unit * computed) * unit;
-}
-
 /* "age 15 years, sleep 2.2 hours": so far apart in each number, at most its whole range; empty
  * without extents. Ends in "..." when not all of them fit. */
 static void list_apart(char *text, size_t bytes, const struct tremolo_promise *promise,
@@ -205,7 +194,8 @@ static void list_apart(char *text, size_t bytes, const struct tremolo_promise *p
     size_t used = 0;
     for (size_t i = 0; i < promise->extent_count; i++) {
         const struct tremolo_extent *extent = &promise->extents[i];
-        double apart = rounded_down(fmin(distance / extent->distance, 1.0) * extent->range);
+        double apart =
+            tremolo_digits_down(fmin(distance / extent->distance, 1.0) * extent->range, 3);
         char amount[AMOUNT_BYTES];
         int written = snprintf(text + used, bytes - used, "%s%s %s%s%s", used > 0 ? ", " : "",
                                extent->name, write_amount(amount, apart, 3),

@@ -74,8 +74,8 @@ static enum tremolo_status noise_multiplier(double *multiplier,
     struct tremolo_certified sigma;
     enum tremolo_rule rule =
         request->calibration == TREMOLO_CALIBRATION_EXACT ? TREMOLO_RULE_EXACT : TREMOLO_RULE_ZCDP;
-    enum tremolo_status status = tremolo_rule_sigma(&sigma, rule, request->epsilon, request->delta,
-                                                    1.0, request->rounds, false);
+    enum tremolo_status status =
+        tremolo_rule_sigma(&sigma, rule, request->epsilon, request->delta, 1.0, request->rounds);
     if (status != TREMOLO_OK) {
         return status;
     }

@@ -40,7 +40,7 @@ exact() { # exact EXPECTED ARGUMENTS...
     say $? "output of: account $*"
 }
 exact '{"exact":0.50000000000000022,"known_phase":0.69177021544168216,"paper":0.70000000000000095,"distance":1.0}' \
-    sensitivity --alpha 0.5 --lambda 0.2 --omega 1 --vectors 1 --json
+    sensitivity --modulation 0.5,0.2,1,1 --json
 exact '10 rounds, delta 1e-05, neighbours at distance 1, alpha 0.5 lambda 0.2 omega 1 m 1
 noise sd per round, and the epsilon it really costs
 
@@ -50,9 +50,15 @@ noise sd per round, and the epsilon it really costs
        2    5.532417   1.07297    3.951727   1.55548    3.152494         2
        5    2.334310   2.80333    1.667364   4.11665    1.410168         5
       10    1.257093   5.72121    0.897924   8.55521    0.790393        10' compare
-exact 'sigma 0.48448052626053961  (classical rule, rounded up; the least is above 0.48448052626053817)  NOT A GUARANTEE: epsilon exceeds 1 per release
-assumed: sensitivity 1 as given' \
-    sigma --rule classical --force --epsilon 10 --delta 1e-5 --sensitivity 1
+exact 'sigma 3.7306316348159494  (at delta 1e-05, between 3.7306316348159356 and 3.7306316348159494)
+assumed: delta 1e-05
+assumed: sensitivity 1, from neighbours 1 apart and alpha 0' \
+    sigma --epsilon 1
+exact 'l2 distance of outputs, at most:
+  0.50000000000000022  the phase stays on the device
+  0.69177021544168216  the phase is published
+  0.70000000000000095  the paper'"'"'s Lipschitz bound L
+  1  of the neighbours themselves' sensitivity --modulation 0.5,0.2
 
 # Nothing that lowers the cost is assumed silently, and mu stands for the noise.
 $tremolo account explain --sigma 2 --delta 1e-5 --neighbours distance=0.5 >"$work/out"
@@ -73,13 +79,31 @@ grep -q '^assumed: delta 1e-05$' "$work/out" &&
     [ "$(sed -n 1p "$work/out")" = "$($tremolo account rho --epsilon 1 --delta 1e-5)" ]
 say $? "so does rho"
 
-# Unequal rounds with the weights of a 3-4-5 triangle add up to the whole.
-got=$($tremolo account sigma --epsilon 1 --delta 1e-5 --sensitivity 1 --weights 9,16 --json)
-first=$(echo "$got" | sed 's/.*\[\([0-9.]*\),.*/\1/')
-second=$(echo "$got" | sed 's/.*,\([0-9.]*\)\].*/\1/')
-back=$($tremolo account epsilon --sigma "$first,$second" --sensitivity 1 --delta 1e-5 --json | member epsilon)
-awk -v e="$back" 'BEGIN { exit !(e <= 1 + 1e-13 && e > 1 - 1e-9) }'
-say $? "unequal rounds spend the budget, not more"
+# Unequal rounds of a 3-4-5 triangle cost what one release does.
+awk -v a="$($tremolo account epsilon --sigma 2,2.6666666666666665 --json | member epsilon)" \
+    -v b="$($tremolo account epsilon --sigma 1.6 --json | member epsilon)" \
+    'BEGIN { off = a / b - 1; exit !(off * off < 1e-26) }'
+say $? "unequal rounds add up"
+
+# What a budget allows is the noise that it needs: sigma is the sensitivity over sqrt(2 rho).
+for rule in exact zcdp; do
+    awk -v s="$($tremolo account sigma --epsilon 1 --rule $rule --json | member sigma)" \
+        -v r="$($tremolo account rho --epsilon 1 --rule $rule --json | member rho)" \
+        'BEGIN { off = s * s * 2 * r - 1; exit !(off * off < 1e-24) }'
+    say $? "rho and sigma agree: $rule"
+done
+
+# Modulation: the bracket holds a closed form where lambda is 0, and is below it elsewhere.
+$tremolo account modulation --sigma 4 --epsilon 2 --releases 64 --modulation 0,0 --json >"$work/out"
+awk -v l="$(sed 's/.*along_v[^}]*"lower":\([0-9.e-]*\).*/\1/' "$work/out")" \
+    -v u="$(sed 's/.*along_v[^}]*"upper":\([0-9.e-]*\).*/\1/' "$work/out")" \
+    -v t="$($tremolo account delta --sigma 4 --epsilon 2 --releases 64 --json | member delta)" \
+    'BEGIN { exit !(l <= t && t <= u && u < 1.01 * l) }'
+say $? "64 rounds along a vector are composed"
+$tremolo account modulation --sigma 1 --epsilon 1 --json >"$work/out"
+awk -v u="$(sed 's/.*along_v[^}]*"upper":\([0-9.e-]*\).*/\1/' "$work/out")" \
+    -v e="$(sed 's/.*elsewhere[^}]*"lower":\([0-9.e-]*\).*/\1/' "$work/out")" 'BEGIN { exit !(u < e) }'
+say $? "modulation hides a part along its vector"
 
 # ---- refusals: exit code and one sentence on stderr
 refused() { # refused CODE NAME ARGUMENTS...
@@ -114,24 +138,20 @@ refused 2 "two questions" sigma epsilon
 refused 2 "unknown option" sigma --colour red
 refused 2 "option without value" sigma --epsilon
 refused 2 "empty list" epsilon --sigma 1,,2 --delta 1e-5 $base
-echo '{"step":1}' >"$work/heavy.json"
-refused 2 "vectors beyond the dimension" reconstruction --sigma 1 --vectors 9 --dimension 8
-refused 2 "a share that overflows" sigma --epsilon 1 --delta 1e-5 --weights 1e300,1e-300 $base
-refused 2 "shares and a number of rounds" sigma --epsilon 1 --delta 1e-5 --weights 1,2 --releases 5 $base
-refused 2 "a total and a number of releases" epsilon --rho 0.1 --delta 1e-5 --releases 10
-refused 2 "a test's noise told twice" tradeoff --mu 1 --epsilon 1 --delta 1e-5
-refused 2 "noise told twice" epsilon --sigma 1 --rho 1 --delta 1e-5 $base
-$tremolo study init >"$work/study.json"
-refused 2 "a study and a noise level" explain --study "$work/study.json" --sigma 1
-refused 2 "a study and a dimension" explain --study "$work/study.json" --dimension 8
-refused 2 "a study and another question" epsilon --study "$work/study.json" --sigma 1
-refused 2 "a study that is none" explain --study "$work/heavy.json"
-
+refused 2 "vectors beyond the dimension" reconstruction --sigma 1 --modulation 0,0,1,9 --dimension 8
+refused 2 "a total and a number of releases" epsilon --mu 0.1 --delta 1e-5 --releases 10
+for wrong in 0.5 1,0.2 -1,0 0.5,0.2,1,0 0.5,0.2,1,1.5 0.5,x 0,0,0,0,0; do
+    refused 2 "a modulation that is none: $wrong" sensitivity --modulation $wrong
+done
+refused 2 "the classical rule for given noise" epsilon --sigma 1 --rule classical
+refused 2 "any two people without a distance" epsilon --sigma 1 --neighbours any
+refused 2 "a test's noise given twice" tradeoff --mu 1 --epsilon 1 --delta 1e-5
+refused 2 "noise given twice" epsilon --sigma 1 --mu 1 --delta 1e-5 $base
 refused 2 "a ballot without an epsilon" ballot
-refused 2 "explain told twice" explain --epsilon 1 --mu 1
+refused 2 "explain given twice" explain --epsilon 1 --mu 1
 refused 2 "a ballot beyond the device's law" ballot --epsilon 16
 refused 2 "ballots and a noise level" ballot --epsilon 1 --sigma 1
-for idle in "--neighbours distance=1" "--distance 4" "--alpha 0.5" "--rule zcdp" "--sensitivity 2"; do
+for idle in "--neighbours distance=1" "--modulation 0.5,0.2" "--rule zcdp" "--sensitivity 2"; do
     refused 2 "what says nothing of ballots: $idle" ballot --epsilon 2 $idle
 done
 
@@ -172,22 +192,6 @@ ok=$?
 tr '\n' ' ' <"$work/out" | grep -q 'For any two samples at most 3 apart' || ok=1
 grep -q '^promised  *distance 3 .* epsilon 2 ' "$work/out" || ok=1
 say $ok "a sensitivity that was given is how far apart people are"
-# A study file has the words that 'study show' prints, at its own delta or another.
-id=$($tremolo study id "$work/study.json")
-$tremolo account explain --study "$work/study.json" >"$work/out"
-ok=$?
-grep -q "^Study $id: Sleep and resting heart rate\$" "$work/out" || ok=1
-$tremolo study show "$work/study.json" | sed -n '/^Each device/,$p' | grep -v ':$' >"$work/shown"
-[ "$(sed -n '/^Each device/,$p' "$work/out" | grep -v '^For the\|^The same')" = "$(grep -v '^For the\|^The same' "$work/shown")" ] || ok=1
-say $ok "explain --study has the words of study show"
-sed 's/"release": "ballot"/"release": "sample"/; s/, "typical": 0.2//' "$work/study.json" >"$work/noisy.json"
-id=$($tremolo study id "$work/noisy.json")
-at=$($tremolo study show "$work/noisy.json" --json |
-    python3 -c 'import json, sys; print(repr(json.load(sys.stdin)["guarantee"]["mu"]))')
-wanted=$($tremolo account epsilon --mu "$at" --delta 1e-8 | sed 's/^epsilon \([0-9]\.[0-9][0-9]\).*/\1/')
-$tremolo account explain --study "$work/noisy.json" --delta 1e-8 --json >"$work/out"
-grep -q "is ($wanted[0-9]*, 1e-08)-differential privacy" "$work/out" && grep -q "\"study\":\"$id\"" "$work/out"
-say $? "at another delta, too"
 $tremolo account sigma --epsilon 1 >"$work/out"
 grep -q '^sigma 3\.7306' "$work/out" && grep -q '^assumed: delta 1e-05$' "$work/out" &&
     grep -q '^assumed: sensitivity 1, from neighbours 1 apart and alpha 0$' "$work/out"

@@ -1,9 +1,7 @@
 /* test_privacy_memory.c -- every allocation of the loss distributions fails once.
  *
- * This program's own malloc and calloc stand before the C library's and refuse
- * the n-th request while armed. The call must then answer NO_MEMORY, leave its
- * output as it was and keep nothing. Composition is left out: FFTW ends the
- * process by itself when its planner runs out of memory. */
+ * This program's own malloc and calloc replace the C library's and refuse the n-th request while
+ * armed. The call must then answer NO_MEMORY, leave its output as it was and keep nothing. */
 #include "accountant.h"
 
 #include <setjmp.h>
@@ -69,46 +67,58 @@ void free(void *block)
 }
 
 /* Fail request 0, 1, 2, ... until the call succeeds; returns how many failed. */
-static int fail_each(enum tremolo_status (*make)(struct tremolo_pld **pld))
+static int fail_each(enum tremolo_status (*ask)(struct tremolo_certified *delta))
 {
     for (int n = 0; n < 100; n++) {
-        struct tremolo_pld *pld = NULL;
+        struct tremolo_certified delta = {1.0, 2.0, 3.0};
         live = 0;
         countdown = n;
         armed = 1;
-        enum tremolo_status status = make(&pld);
+        enum tremolo_status status = ask(&delta);
         int kept = live;
         armed = 0;
+        assert_int_equal(kept, 0);
         if (status == TREMOLO_OK) {
-            assert_non_null(pld);
-            tremolo_pld_free(pld);
+            assert_true(delta.lower <= delta.upper && delta.upper < 1.0);
             return n;
         }
         assert_int_equal(status, TREMOLO_NO_MEMORY);
-        assert_null(pld);
-        assert_int_equal(kept, 0);
+        assert_true(delta.lower == 1.0 && delta.value == 2.0 && delta.upper == 3.0);
     }
     fail_msg("never succeeded");
     return -1;
 }
 
-static enum tremolo_status make_modulated(struct tremolo_pld **pld)
+static enum tremolo_status ask_ballots(struct tremolo_certified *delta)
 {
-    return tremolo_pld_modulated(pld, 1.0, 4.0, 0.2, 16);
+    const struct tremolo_ballots ballots = {{57, UINT32_C(1) << 31}, 5};
+    const struct tremolo_gaussian none = {0.0, 0.0};
+    return tremolo_mixture_delta(delta, &ballots, &none, 1.0);
 }
 
-static enum tremolo_status make_masses(struct tremolo_pld **pld)
+static enum tremolo_status ask_modulated(struct tremolo_certified *delta)
 {
-    static const double mass[2] = {0.25, 0.75};
-    return tremolo_pld_from_masses(pld, mass, 2, 0, 0.5, 0.0);
+    const struct tremolo_gaussian none = {0.0, 0.0};
+    struct tremolo_losses *losses = NULL;
+    enum tremolo_status status = tremolo_losses_modulated(&losses, 1.0, 4.0, 0.2);
+    if (status == TREMOLO_OK) {
+        status = tremolo_losses_compose(losses, 16);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_losses_delta(delta, losses, &none, 1.0);
+    }
+    tremolo_losses_free(losses);
+    return status;
 }
 
 static void each_allocation_may_fail(void **state)
 {
     (void)state;
-    /* The object, and masses and logarithms of both sides; one scratch array. */
-    assert_int_equal(fail_each(make_masses), 5);
-    assert_int_equal(fail_each(make_modulated), 6);
+    /* The object and its rows, then one for each product and each coarser grid: 5 is binary 101,
+     * two squarings and two products; 16 releases are four squarings and one product, and the array
+     * becomes too long once on the way. */
+    assert_int_equal(fail_each(ask_ballots), 3 + 4);
+    assert_true(fail_each(ask_modulated) > 3 + 5);
 }
 
 #else
@@ -117,9 +127,9 @@ static void each_allocation_may_fail(void **state)
 static void each_allocation_may_fail(void **state)
 {
     (void)state;
-    struct tremolo_pld *pld = NULL;
-    assert_int_equal(tremolo_pld_modulated(&pld, 1.0, 4.0, 0.2, 16), TREMOLO_OK);
-    tremolo_pld_free(pld);
+    struct tremolo_losses *losses = NULL;
+    assert_int_equal(tremolo_losses_modulated(&losses, 1.0, 4.0, 0.2), TREMOLO_OK);
+    tremolo_losses_free(losses);
 }
 
 #endif

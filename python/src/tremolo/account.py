@@ -46,11 +46,12 @@ def _gaussian(sigma: Optional[float], sensitivity: float, releases: int) -> Any:
 
 
 def _ballots(ballot: Optional[float], releases: int) -> Any:
-    ballots = ffi.new("struct tremolo_ballots[1]")
-    if ballot is not None:
-        law = ffi.new("struct tremolo_rank_law *")
-        check(lib.tremolo_rank_law_for(law, ballot))
-        ballots[0].law, ballots[0].count = law[0], count("releases", releases, 1, 10**9)
+    if ballot is None:
+        return ffi.NULL
+    law = ffi.new("struct tremolo_rank_law *")
+    check(lib.tremolo_rank_law_for(law, ballot))
+    ballots = ffi.new("struct tremolo_ballots *")
+    ballots.law, ballots.count = law[0], count("releases", releases, 1, 10**9)
     return ballots
 
 
@@ -76,11 +77,7 @@ def epsilon(
     mixture = ffi.new("struct tremolo_mixture_cost *")
     at = delta if delta is not None else (0.0 if sigma is None else 1e-5)
     ballots = _ballots(ballot, releases)
-    check(
-        lib.tremolo_mixture_epsilon(
-            mixture, ballots, 0 if ballot is None else 1, _gaussian(sigma, sensitivity, releases), at
-        )
-    )
+    check(lib.tremolo_mixture_epsilon(mixture, ballots, _gaussian(sigma, sensitivity, releases), at))
     return _certified(mixture.exact)
 
 
@@ -96,22 +93,13 @@ def delta(
     _one_of(sigma, ballot)
     answer = ffi.new("struct tremolo_certified *")
     ballots = _ballots(ballot, releases)
-    check(
-        lib.tremolo_mixture_delta(
-            answer,
-            ballots,
-            0 if ballot is None else 1,
-            _gaussian(sigma, sensitivity, releases),
-            epsilon,
-        )
-    )
+    check(lib.tremolo_mixture_delta(answer, ballots, _gaussian(sigma, sensitivity, releases), epsilon))
     return _certified(answer)
 
 
 _RULES = {
     "exact": lib.TREMOLO_RULE_EXACT,
     "zcdp": lib.TREMOLO_RULE_ZCDP,
-    "zcdp-tight": lib.TREMOLO_RULE_ZCDP_TIGHT,
     "classical": lib.TREMOLO_RULE_CLASSICAL,
 }
 
@@ -130,7 +118,7 @@ def sigma(
     answer = ffi.new("struct tremolo_certified *")
     check(
         lib.tremolo_rule_sigma(
-            answer, _RULES[rule], epsilon, delta, sensitivity, count("releases", releases, 1, 10**9), False
+            answer, _RULES[rule], epsilon, delta, sensitivity, count("releases", releases, 1, 10**9)
         )
     )
     return _certified(answer)

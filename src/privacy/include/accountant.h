@@ -11,46 +11,22 @@
 struct tremolo_certified tremolo_gaussian_rho(const struct tremolo_gaussian *cost);
 
 /* ------------------------------------------------------------------------
- * zCDP and its two conversions. */
-enum tremolo_conversion {
-    TREMOLO_CONVERSION_PAPER, /* epsilon = rho + 2 sqrt(rho ln(1/delta)) */
-    TREMOLO_CONVERSION_TIGHT, /* the best bound over all Renyi orders */
-};
-
-/* rho > 0; delta in (0, 1); epsilon >= 0. The paper's conversion answers
- * delta = 1 when epsilon <= rho, where it says nothing. rho->lower is safe. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_delta(struct tremolo_certified *delta,
-                                                        enum tremolo_conversion conversion,
-                                                        double rho, double epsilon);
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_epsilon(struct tremolo_certified *epsilon,
-                                                          enum tremolo_conversion conversion,
-                                                          double rho, double delta);
-TREMOLO_MUST_USE enum tremolo_status tremolo_zcdp_rho(struct tremolo_certified *rho,
-                                                      enum tremolo_conversion conversion,
-                                                      double epsilon, double delta);
-
-/* What a composition of equal or unequal releases costs under a rule other
- * than the classical one, which knows equal releases only (BAD_ARGUMENT). */
-TREMOLO_MUST_USE enum tremolo_status tremolo_composed_epsilon(struct tremolo_certified *epsilon,
-                                                              enum tremolo_rule rule,
-                                                              const struct tremolo_gaussian *cost,
-                                                              double delta);
-TREMOLO_MUST_USE enum tremolo_status tremolo_composed_delta(struct tremolo_certified *delta,
-                                                            enum tremolo_rule rule,
-                                                            const struct tremolo_gaussian *cost,
-                                                            double epsilon);
-
-/* What `releases` equal releases cost under a rule. The classical rule splits delta
- * evenly and adds epsilons; INVALID_CALIBRATION when its epsilon per release
- * exceeds 1, unless forced. */
+ * Costs by rule. zcdp answers delta = 1 where epsilon <= rho: its conversion says nothing there. The
+ * classical rule has no answer here (BAD_ARGUMENT): it calibrates equal releases. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_rule_epsilon(struct tremolo_certified *epsilon,
-                                                          enum tremolo_rule rule, double sigma,
-                                                          double sensitivity, uint64_t releases,
-                                                          double delta, bool force);
+                                                          enum tremolo_rule rule,
+                                                          const struct tremolo_gaussian *cost,
+                                                          double delta);
 TREMOLO_MUST_USE enum tremolo_status tremolo_rule_delta(struct tremolo_certified *delta,
-                                                        enum tremolo_rule rule, double sigma,
-                                                        double sensitivity, uint64_t releases,
-                                                        double epsilon, bool force);
+                                                        enum tremolo_rule rule,
+                                                        const struct tremolo_gaussian *cost,
+                                                        double epsilon);
+
+/* The largest rho of Gaussian releases that (epsilon, delta) allows. rho->lower is safe, and is also
+ * rho->value. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_rule_rho(struct tremolo_certified *rho,
+                                                      enum tremolo_rule rule, double epsilon,
+                                                      double delta);
 
 /* ------------------------------------------------------------------------
  * Sensitivity of the modulated map
@@ -98,41 +74,52 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_attack_accuracy_budget(struct tremolo_certified *accuracy, double epsilon, double delta);
 
 /* ------------------------------------------------------------------------
- * Privacy loss distributions on a grid of losses, composed by FFT.
+ * Privacy loss distributions on a grid, of any mechanism under which two samples give its
+ * outcomes probabilities P and Q; the loss of an outcome is ln(P / Q). Composed, they bound delta
+ * and epsilon from both sides.
  *
- * Each object holds two distributions, one that rounds every loss outward
- * (delta can only grow) and one that rounds inward, and so answers with
- * intervals. */
-struct tremolo_pld; /* opaque */
+ *     tremolo_losses_new(&losses, step, widest, error);
+ *     for (each outcome) tremolo_losses_put(losses, P, loss, loss, loss);
+ *     tremolo_losses_compose(losses, releases);
+ *     tremolo_losses_delta(&delta, losses, &gaussian, epsilon);
+ *     tremolo_losses_free(losses);
+ */
+struct tremolo_losses; /* opaque */
 
-/* A distribution given by its masses: mass[i] at loss (first + i) * step, and
- * infinity_mass at +infinity. Masses are nonnegative and sum with
- * infinity_mass to 1 within 1e-9; for upper bounds what is missing counts as
- * infinite loss. The caller frees with tremolo_pld_free. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_from_masses(struct tremolo_pld **pld,
-                                                             const double *mass, size_t count,
-                                                             int64_t first, double step,
-                                                             double infinity_mass);
+/* Nothing yet, for one release. Losses that are put are at most `widest` in size, which is below
+ * 2044 steps. Two errors are at most `error`: the relative one of each mass, the absolute one of
+ * each loss. A loss that is a multiple of the step stays exact. The caller frees the object. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_new(struct tremolo_losses **losses, double step,
+                                                        double widest, double error);
 
-/* The loss between two samples that differ by `shift` along a modulation
- * vector, when the noise there is amplitude * cos(uniform phase) plus
- * N(0, sigma^2): amplitude = lambda / sqrt m; 0 is the plain Gaussian.
- * shift/sigma is in [1e-6, 50], amplitude/sigma at most 16. cells is
- * the resolution, the number of cells per sigma (8..4096). */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_modulated(struct tremolo_pld **pld, double shift,
-                                                           double sigma, double amplitude,
-                                                           unsigned cells);
+/* Add outcomes with P = `mass` in all and Q = mass e^-loss, each with a loss in [low, high]; for a
+ * single outcome all three are the same, and INFINITY where Q is 0. The masses must add up to 1. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_put(struct tremolo_losses *losses, double mass,
+                                                        double loss, double low, double high);
 
-/* delta of `releases` independent releases, each with this distribution. The
- * convolution is tilted toward the losses that matter at this epsilon, so
- * relative accuracy survives down to delta = 1e-300. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_delta(struct tremolo_certified *delta,
-                                                       const struct tremolo_pld *pld,
-                                                       uint64_t releases, double epsilon);
-TREMOLO_MUST_USE enum tremolo_status tremolo_pld_epsilon(struct tremolo_certified *epsilon,
-                                                         const struct tremolo_pld *pld,
-                                                         uint64_t releases, double delta);
-void tremolo_pld_free(struct tremolo_pld *pld); /* accepts NULL */
+/* Make it the distribution of `releases` independent releases, or of ones chosen adaptively among
+ * those with this distribution. After a failure the object can only be freed. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_compose(struct tremolo_losses *losses,
+                                                            uint64_t releases);
+
+/* delta at an epsilon, or epsilon at a delta, together with Gaussian releases; {0}: without any.
+ * UNREACHABLE when delta is below the probability of infinite loss. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_delta(struct tremolo_certified *delta,
+                                                          const struct tremolo_losses *losses,
+                                                          const struct tremolo_gaussian *cost,
+                                                          double epsilon);
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_epsilon(struct tremolo_certified *epsilon,
+                                                            const struct tremolo_losses *losses,
+                                                            const struct tremolo_gaussian *cost,
+                                                            double delta);
+void tremolo_losses_free(struct tremolo_losses *losses); /* accepts NULL */
+
+/* The loss between two samples that differ by `shift` along a modulation vector, when the noise
+ * there is amplitude * cos(uniform phase) plus N(0, sigma^2): amplitude = lambda / sqrt m; 0 is the
+ * plain Gaussian. shift / sigma is in [1e-6, 50], amplitude / sigma at most 16: OVERFLOWED. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_losses_modulated(struct tremolo_losses **losses,
+                                                              double shift, double sigma,
+                                                              double amplitude);
 
 /* c: what the signed sum of a sent answer's five directions, each entry divided
  * by its own standard deviation and the sum by sqrt 5, is to be multiplied by to
@@ -142,29 +129,23 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_rank_scale(double *scale,
                                                         const struct tremolo_rank_law *law);
 
 /* ------------------------------------------------------------------------
- * Reconstruction: how far off any attacker must be about one sample. */
+ * Reconstruction: how far off any unbiased attacker must be about one sample. */
 struct tremolo_reconstruction_setup {
     struct tremolo_modulation modulation;
-    unsigned dimension;      /* d >= 1; modulation.vectors <= d */
-    double sigma;            /* noise sd of one release */
-    uint64_t releases;       /* of the same sample; noise averages out */
-    bool response_in_clear;  /* y is sent as it is */
-    double coefficient_norm; /* |beta*|, used when y is in the clear */
-    double response_noise;   /* sd of y around <x, beta*>; > 0 when in the clear */
-    double prior_sd;         /* the attacker's Gaussian prior per coordinate; 0: none */
+    unsigned dimension; /* d >= 1; modulation.vectors <= d */
+    double sigma;       /* noise sd of one release */
+    uint64_t releases;  /* of the same sample; noise averages out */
+    double signal; /* |beta*| / s_y of y = <x, beta*> + N(0, s_y^2) in the clear; 0: y is not */
 };
 
-/* Lower bounds on the mean squared error per coordinate (1/d) E|x^ - x|^2.
- * The first four bind unbiased attackers, the last any attacker with the
- * stated prior. `conditional` takes the phases as known, at the phase that
- * helps the attacker most (sin theta = -1); `conditional_average` is the
- * paper's phase average; both are the paper's d^2/trace form. */
+/* Lower bounds on the mean squared error per coordinate (1/d) E|x^ - x|^2. `conditional` takes the
+ * phases as known, at the phase that helps the attacker most (sin theta = -1); `phase_averaged` is
+ * the paper's phase average; both are the paper's d^2/trace form. */
 struct tremolo_reconstruction {
     double conditional;          /* paper, phase known, worst phase */
     double phase_averaged;       /* paper, corollary as printed */
     double phase_averaged_trace; /* the same information, exact trace of the inverse */
     double marginal;             /* phase unknown: exact Fisher information, exact trace */
-    double bayes;                /* van Trees with the prior; 0 when none is given */
     double without_response;     /* `marginal` had y stayed on the device */
     double information_along_v;  /* exact marginal information along each v_j */
 };

@@ -87,21 +87,18 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_gaussian_mu_for(struct tremolo_cert
 /* ------------------------------------------------------------------------
  * Calibration by name. */
 enum tremolo_rule {
-    TREMOLO_RULE_EXACT,      /* Gaussian composition, nothing lost */
-    TREMOLO_RULE_ZCDP,       /* zCDP with the paper's conversion */
-    TREMOLO_RULE_ZCDP_TIGHT, /* zCDP with the tight conversion */
-    TREMOLO_RULE_CLASSICAL,  /* sqrt(2 ln(1.25/delta))/epsilon, basic composition */
+    TREMOLO_RULE_EXACT,     /* Gaussian composition, nothing lost */
+    TREMOLO_RULE_ZCDP,      /* zCDP with the paper's conversion */
+    TREMOLO_RULE_CLASSICAL, /* sqrt(2 ln(1.25/delta))/epsilon, basic composition */
 };
 
-/* The noise sd for each of `releases` equal releases; sigma->upper, which is
- * also sigma->value, suffices. The classical rule is proved for
- * epsilon / releases <= 1 only and answers INVALID_CALIBRATION beyond it
- * unless `force` is set: the result is then the formula's number and no
- * guarantee, and the caller must say so. */
+/* The noise sd for each of `releases` equal releases; sigma->upper, which is also sigma->value,
+ * suffices. The classical rule is proved for epsilon / releases <= 1 only and answers
+ * INVALID_CALIBRATION beyond it. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_rule_sigma(struct tremolo_certified *sigma,
                                                         enum tremolo_rule rule, double epsilon,
                                                         double delta, double sensitivity,
-                                                        uint64_t releases, bool force);
+                                                        uint64_t releases);
 
 /* How often an attacker who tells two equally likely neighbours apart is right
  * at best, under mu-Gaussian privacy: Phi(mu/2). */
@@ -143,30 +140,29 @@ struct tremolo_rank_attack {
 TREMOLO_MUST_USE enum tremolo_status tremolo_rank_attack(struct tremolo_rank_attack *attack,
                                                          const struct tremolo_rank_law *law);
 
-/* Ballots of several laws and Gaussian releases of one device, chosen in advance
- * or adaptively. The cost of Gaussian releases may be {0}, the count 0, not
- * both. OVERFLOWED when the laws' numbers of ballots K have a product of
- * 2 K + 1 above TREMOLO_MIXTURE_ATOMS. */
-#define TREMOLO_MIXTURE_ATOMS 32768
+/* Equal ballots and Gaussian releases of one device, chosen in advance or adaptively. Ballots may
+ * be NULL: none; the cost of Gaussian releases may be {0}; not both for an epsilon. */
 struct tremolo_ballots {
     struct tremolo_rank_law law;
-    uint64_t count; /* >= 1 */
+    uint64_t count; /* 1..TREMOLO_RELEASES_MAX */
 };
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_mixture_delta(struct tremolo_certified *delta, const struct tremolo_ballots *ballots,
-                      size_t count, const struct tremolo_gaussian *cost, double epsilon);
+TREMOLO_MUST_USE enum tremolo_status tremolo_mixture_delta(struct tremolo_certified *delta,
+                                                           const struct tremolo_ballots *ballots,
+                                                           const struct tremolo_gaussian *cost,
+                                                           double epsilon);
 
 /* The smallest epsilon at delta, which may be 0 for ballots alone, and what a
  * ledger charges in its place. */
 struct tremolo_mixture_cost {
     struct tremolo_certified exact;
-    struct tremolo_certified sum;      /* pure + gaussian, never below exact */
-    struct tremolo_certified pure;     /* of all ballots, at delta = 0 */
-    struct tremolo_certified gaussian; /* epsilon(mu, delta); 0 without releases */
+    double sum;      /* pure + gaussian, never below exact */
+    double pure;     /* of all ballots, at delta = 0 */
+    double gaussian; /* epsilon(mu, delta); 0 without releases */
 };
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_mixture_epsilon(struct tremolo_mixture_cost *mixture, const struct tremolo_ballots *ballots,
-                        size_t count, const struct tremolo_gaussian *cost, double delta);
+TREMOLO_MUST_USE enum tremolo_status tremolo_mixture_epsilon(struct tremolo_mixture_cost *mixture,
+                                                             const struct tremolo_ballots *ballots,
+                                                             const struct tremolo_gaussian *cost,
+                                                             double delta);
 
 /* ------------------------------------------------------------------------
  * Words. */

@@ -118,7 +118,7 @@ static void sigma_is_rounded_up(void **state)
         uint64_t releases = 1 + (uint64_t)(20.0 * next_uniform(&seed));
         struct tremolo_certified sigma;
         assert_int_equal(
-            tremolo_rule_sigma(&sigma, TREMOLO_RULE_EXACT, epsilon, delta, 0.7, releases, false),
+            tremolo_rule_sigma(&sigma, TREMOLO_RULE_EXACT, epsilon, delta, 0.7, releases),
             TREMOLO_OK);
         struct tremolo_gaussian cost;
         cost_of(&cost, mu, 0.7, sigma.upper, releases);
