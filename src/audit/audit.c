@@ -31,6 +31,13 @@ enum {
 
 /* ---------------------------------------------------------------- plans */
 
+/* A built-in study is made so that the claim is just reached: its noise is fixed, and the clip
+ * radius follows from mu. For a study file it is the other way round: the integers are given, and
+ * the claim is read from the file.
+ *
+ * A factor above 1 breaks the study on purpose. The user sees that the audit catches it
+ * (`--fault under-noised`), and the tests that it does not need much. */
+
 /* Give the plan's study bounds and a private response. The ranges are neither alike nor centred,
  * so that a build that mixes them up is seen. */
 static void fill_bounds(struct tremolo_audit_plan *plan, unsigned dimension)

@@ -14,7 +14,18 @@
 
 /* ---- checks (checks.c) */
 
-/* In the order in which findings are printed: causes first. */
+/* The checks, in the order in which findings are printed: causes first. Who notes what:
+ *
+ *   ledger.c               claim.charge, bytes.*, entropy.*, ledger.*
+ *   pairs.c                claim.epsilon, claim.delta, claim.mu
+ *   noise.c, noise_judge.c sample.*, modulation.*, noise.*, server.moments, over the reports that
+ *                          samples.c and pairs.c make
+ *   ballot.c               claim.epsilon, ballot.*, rank.*
+ *   device.c               bytes.read, bytes.length, bytes.wiped, bytes.response of every report; ids.*
+ *   audit.c                timing
+ *
+ * A name is stable: scripts read it from the JSON, and the zoo of broken builds names the check that
+ * must fail. A new check needs a fault in the zoo that only it catches. */
 #define AUDIT_CHECKS(X)                                                                            \
     X(EPSILON, "claim.epsilon", "two people are distinguished, whatever the mechanism")            \
     X(DELTA, "claim.delta", "likelihood ratios beyond the claimed epsilon")                        \

@@ -560,6 +560,13 @@ static unsigned releases_of(const struct ballots *ballots, uint64_t i)
 
 /* ---------------------------------------------------------------- judging */
 
+/* The order matters. If ranks do not have the law of the study, nearly every other test would
+ * fail as well, and the finding would be hidden among them. So the law is judged first, and if it
+ * is wrong, the other tests ask whether ranks depend on something *apart from that*: they compare
+ * with what was seen over all ballots. One case is left to decide: a law that is wrong for one
+ * sample alone looks wrong as a whole, too. `are_alike` finds it, and then samples are compared
+ * with the law. */
+
 /* Chi-squared of the ranks against the law. Ranks that expect few are taken together. */
 static double p_of_law(const struct ballots *ballots, const struct tremolo_rank_law *law)
 {

@@ -187,6 +187,11 @@ void audit_sample_at(struct audit_sample *sample, const struct tremolo_study *st
 
 /* ---------------------------------------------------------------- frames */
 
+/* In the frame along the axes a score belongs to one coordinate, so findings can name it. A
+ * turned frame sees what is spread over many coordinates. The third takes the axes in reverse,
+ * because the first noise that a device draws would otherwise always lie along a vector, where it
+ * is hardest to see. */
+
 /* The inner product of two vectors of n. */
 static double product(const double *a, const double *b, unsigned n)
 {
@@ -318,6 +323,10 @@ struct audit_law audit_wave_law(const struct audit_scene *scene, double t)
 }
 
 /* ---------------------------------------------------------------- scenes */
+
+/* Every report that is made in a scene passes through audit_look(), so that what must hold of
+ * each single report (its length, its round, its response, a wiped working memory) is noted there
+ * for all parts. */
 
 bool audit_scene_open(struct audit_scene *scene, const char *name,
                       const struct tremolo_study *study, struct audit *audit)

@@ -127,6 +127,10 @@ static void place_all(struct audit_life *life, double place)
 
 /* ---------------------------------------------------------------- entropy */
 
+/* With the same seed the audit's source gives the same bytes again, so two reports can be
+ * compared that differ in one bit of the entropy, of the ledger's secret or of the study's id. A
+ * bit that changes nothing does not enter the device's generator. */
+
 /* The bytes of a fresh device's report under a seed, with one bit of its entropy flipped. Notes
  * that a report takes a whole seed of entropy. */
 static void report_under(struct audit_life *life, uint64_t seed, size_t flipped)
@@ -316,6 +320,10 @@ static void check_chance(struct audit_life *life)
 }
 
 /* ---------------------------------------------------------------- charges */
+
+/* The cost is computed in doubles from the proofs, the charge by the device in integers. Rounding
+ * of the charge must go up: over a life, charges that were rounded down would add up to a budget
+ * that is larger than what was agreed. */
 
 /* 2^24 mu^2 of a noisy sample, from what docs/reference/proofs.md proves (P1 to P4). */
 static double sample_cost(const struct tremolo_study *study)

@@ -26,6 +26,10 @@ static bool is_ballot(const struct tremolo_audit_plan *plan)
 
 /* ---------------------------------------------------------------- JSON */
 
+/* A member that has no meaning for a release is left out: mu, pairs of people and the
+ * reconstruction belong to noisy samples, the share of early answers to ballots. A number that is
+ * not known is null. */
+
 /* The claim as JSON; mu only of noisy samples. */
 static json_t *claim_json(const struct tremolo_audit_claim *claim, bool ballot)
 {

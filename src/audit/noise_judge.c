@@ -15,6 +15,18 @@
 
 enum { NAME_BYTES = 48 };
 
+/* Most statistics are sums over thousands of reports, divided by their standard deviation, and
+ * judged as normal. Three things are done where that would not hold far into the tails:
+ *
+ * sums of skewed terms (sizes, squares and their products) are divided by a slack and need a
+ * thousand reports;
+ *
+ * counts are judged by the exact binomial law, or where they are many cells by chi-squared with
+ * at least eight expected in each;
+ *
+ * sums of symmetric terms of unknown variance are divided by the root of their squares, which has
+ * a bound that holds for any number of terms. */
+
 /* Sizes are skewed by 1, squares by 2.8, and so are their products: at 1000 reports that makes a
  * deviation of 6 standard errors as likely as one of 5.6 ought to be. This covers it. */
 static const double skew_slack = 1.15;

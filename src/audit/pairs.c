@@ -47,6 +47,11 @@ struct pairs {
 
 /* ---------------------------------------------------------------- making pairs */
 
+/* Neighbours as far apart as the study allows, in every direction in which an implementation
+ * could treat coordinates differently: one axis alone, one axis with a little of all others (a
+ * clip by the wrong norm shows there), along a broadcast vector, where the modulation hides a
+ * part of the difference, and across all of them, where it hides nothing. */
+
 /* The direction in which a pair of this kind differs, not yet scaled. */
 static void find_direction(double *direction, enum kind kind, unsigned index,
                            const struct audit_frame *frame)
@@ -148,6 +153,10 @@ static bool make_pairs(struct pairs *pairs)
 }
 
 /* ---------------------------------------------------------------- thresholds */
+
+/* A bound on epsilon from finitely many trials depends on the threshold of the test: a high one
+ * has few false positives and so a wide interval, a low one a small ratio. The best one is
+ * computed from the claim, never from the data. */
 
 /* The bound on epsilon that "loss > limit" is expected to give if the mechanism is exactly mu. */
 static double expected_bound(double limit, double mu, double delta, double trials)

@@ -14,6 +14,9 @@
 #include <math.h>
 #include <string.h>
 
+/* The constants of the magnified studies, and how many reports each takes: enough to see the faults
+ * of the zoo (tests/stat/test_audit_zoo.c), in seconds. */
+
 enum {
     FAMILIES = 9,
     NOISE_LOG2 = 13,
