@@ -70,6 +70,8 @@ expect "what is gone is found" "$(python3 "$scratch/paths.py" "$scratch/page.md"
 walk=$(sed -n '/^### Through the server/,/^On a cluster/p' docs/architecture.md)
 expect "the walk through the server names each file once" \
     "$(echo "$walk" | grep -oE '[a-z_0-9/]+\.c`' | sed 's|.*/||' | sort | uniq -d)" ""
+expect "the pages have at most 30,000 words" \
+    "$([ "$(find docs -name '*.md' -exec cat {} + | wc -w)" -le 30000 ] && echo yes)" yes
 expect "there are at most twenty decisions" \
     "$([ "$(grep -cE '^[0-9]+\. ' docs/explanation/decisions.md)" -le 20 ] && echo yes)" yes
 
