@@ -20,6 +20,8 @@
 
 /* ---------------------------------------------------------------- pieces */
 
+/* Signing key, secret of devices and operator's token, from files that only we may read. The
+ * seed is wiped. */
 static enum tremolo_status load_keys(struct tremolo_server *server,
                                      const struct tremolo_server_options *options, bool create,
                                      char words[TREMOLO_WORDS_BYTES])
@@ -46,6 +48,7 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     return status;
 }
 
+/* For a store's each(): there is at least one study. */
 static enum tremolo_status note_study(void *context, const uint8_t *key, size_t key_length,
                                       const uint8_t *value, size_t length)
 {
@@ -100,6 +103,8 @@ static enum tremolo_status start_writer(struct tremolo_server *server,
     return status;
 }
 
+/* The threads that compute and sample, the quota, and the answers that are made once. What was
+ * started is stopped by tremolo_server_stop(), also after a failure. */
 static bool start_helpers(struct tremolo_server *server,
                           const struct tremolo_server_options *options)
 {
@@ -111,6 +116,7 @@ static bool start_helpers(struct tremolo_server *server,
            (server->sources != NULL || options->quota == 0);
 }
 
+/* Last of all: the first request finds everything in its place. */
 static enum tremolo_status start_listening(struct tremolo_server *server,
                                            const struct tremolo_server_options *options,
                                            char words[TREMOLO_WORDS_BYTES])
@@ -132,6 +138,7 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
 
 /* ---------------------------------------------------------------- public */
 
+/* What the options say about each other; what each may be is the command's to check. */
 static enum tremolo_status check_options(const struct tremolo_server_options *options,
                                          char words[TREMOLO_WORDS_BYTES])
 {
@@ -154,6 +161,8 @@ static enum tremolo_status check_options(const struct tremolo_server_options *op
     return TREMOLO_OK;
 }
 
+/* Every part that was started is stopped again on a failure, by the same function that stops a
+ * server. */
 enum tremolo_status tremolo_server_start(struct tremolo_server **server,
                                          const struct tremolo_server_options *options,
                                          char words[TREMOLO_WORDS_BYTES])
@@ -196,6 +205,7 @@ const uint8_t *tremolo_server_key(const struct tremolo_server *server)
     return server->public_key;
 }
 
+/* The log has a line of it in any case: the command only hears whether it worked. */
 enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
 {
     char words[TREMOLO_WORDS_BYTES] = "";
@@ -205,6 +215,8 @@ enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
     return status;
 }
 
+/* HTTP first: no request is under way afterwards. The writer ends before the loops are freed,
+ * because the end of a job wakes a loop. Secrets are wiped with the struct. */
 void tremolo_server_stop(struct tremolo_server *server)
 {
     if (server == NULL) {

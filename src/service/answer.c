@@ -48,6 +48,7 @@ static const char *title_of(unsigned status)
     }
 }
 
+/* The last answer counts: a handler may replace what it answered before. */
 void request_answer(struct request *request, unsigned status, const char *type, char *body)
 {
     request->answer = (struct answer){
@@ -55,6 +56,8 @@ void request_answer(struct request *request, unsigned status, const char *type, 
     request->answered = true;
 }
 
+/* The type is about:blank, so title and status mean the same. 429 and 503 say when to come
+ * again. */
 void request_problem_with(struct request *request, unsigned status, const char *detail,
                           json_t *more)
 {
@@ -78,6 +81,7 @@ void request_problem(struct request *request, unsigned status, const char *detai
     request_problem_with(request, status, detail, NULL);
 }
 
+/* 500 with the status's sentence when the making failed. */
 void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
                          char *body)
 {
@@ -159,6 +163,7 @@ static bool is_known(const char *if_none_match, const char *tag)
 
 /* ---------------------------------------------------------------- tags and compression */
 
+/* The hash is of the plain bytes; "-gz" and W/ say that these are not the same bytes. */
 static void tag_of(char tag[ANSWER_TAG_BYTES], const char *body, size_t length, bool gzip)
 {
     uint8_t hash[crypto_generichash_BYTES_MIN];
@@ -202,6 +207,7 @@ static char *compressed(size_t *length, const char *body, size_t body_length)
     return fitting;
 }
 
+/* Without memory or gain the answer stays plain, with the tag of the plain bytes. */
 static void compress_body(struct answer *answer)
 {
     size_t length = 0;
@@ -216,6 +222,7 @@ static void compress_body(struct answer *answer)
     answer->gzip = true;
 }
 
+/* Only a 200 to GET or HEAD has a tag: everything else is of the moment. */
 static void represent(struct request *request)
 {
     struct answer *answer = &request->answer;
@@ -256,6 +263,8 @@ void request_answer_file(struct request *request, unsigned status, const struct 
 
 /* ---------------------------------------------------------------- headers */
 
+/* Vary says what the form depends on, so that caches between us and the client keep both forms
+ * apart. */
 static void add_tag_headers(struct MHD_Response *response, const struct answer *answer)
 {
     bool negotiated =
@@ -271,6 +280,7 @@ static void add_tag_headers(struct MHD_Response *response, const struct answer *
                                                : "no-cache");
 }
 
+/* The page may load what the policy says, and no other page may hold a handle to it. */
 static void add_page_headers(struct MHD_Response *response, const struct answer *answer)
 {
     (void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
@@ -278,6 +288,7 @@ static void add_page_headers(struct MHD_Response *response, const struct answer 
     (void)MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
+/* Every header that depends on the answer alone; the library adds length and date. */
 static void add_headers(struct MHD_Response *response, const struct answer *answer,
                         const char *device_headers)
 {

@@ -10,6 +10,7 @@ void background_init(struct background *thread)
     clock_cond_init(&thread->wake);
 }
 
+/* Under no lock: the owner starts its threads before any other knows of it. */
 bool background_start(struct background *thread, void *(*run)(void *), void *argument)
 {
     bool started = thread->count < BACKGROUND_THREADS &&
@@ -30,6 +31,7 @@ void background_stop(struct background *thread)
     }
 }
 
+/* Stops and joins first, so the lock is free when it is destroyed. */
 void background_free(struct background *thread)
 {
     background_stop(thread);
@@ -52,6 +54,7 @@ void background_wait_us(struct background *thread, int64_t us)
     clock_wait_us(&thread->wake, &thread->lock, us);
 }
 
+/* Broadcast, because several threads may wait for different things. */
 void background_signal(struct background *thread)
 {
     (void)pthread_cond_broadcast(&thread->wake);

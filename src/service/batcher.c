@@ -25,6 +25,8 @@ enum {
 
 /* ---------------------------------------------------------------- health */
 
+/* thread.lock guards health and words; the line of the log is written without it, because
+ * writing may block. */
 void batcher_note(struct batcher *batcher, enum tremolo_status status, const char *words,
                   bool until_restart)
 {
@@ -57,6 +59,7 @@ void batcher_set_log(struct batcher *batcher, struct log *log)
     background_unlock(&batcher->thread);
 }
 
+/* Status and words are of one moment. */
 enum tremolo_status batcher_health(struct batcher *batcher, char words[TREMOLO_WORDS_BYTES])
 {
     background_lock(&batcher->thread);
@@ -145,6 +148,8 @@ static bool write_next(struct batcher *batcher, bool here)
     return true;
 }
 
+/* A turn: wait, let others bring their jobs, run one batch, then idle work. Ends when it is
+ * stopped and nothing is left. */
 static void *batcher_main(void *argument)
 {
     struct batcher *batcher = argument;
@@ -170,6 +175,7 @@ static void *batcher_main(void *argument)
 
 /* ---------------------------------------------------------------- submitting */
 
+/* `wanted` is set under the lock and before the signal, so a wake-up cannot be missed. */
 static void call_thread(struct batcher *batcher)
 {
     background_lock(&batcher->thread);
@@ -232,6 +238,7 @@ struct batch_job *batcher_submit_all(struct batcher *batcher, struct batch_job *
     return jobs;
 }
 
+/* Never on the caller's thread: it may be one that must not wait for a disk. */
 bool batcher_submit(struct batcher *batcher, struct batch_job *job)
 {
     bool small;
@@ -261,6 +268,7 @@ enum tremolo_status batcher_start(struct batcher *batcher, char words[TREMOLO_WO
     return words_say(words, TREMOLO_NO_MEMORY, "the thread that writes cannot be started");
 }
 
+/* The thread ends after the last job and end(). */
 void batcher_free(struct batcher *batcher)
 {
     background_free(&batcher->thread);

@@ -28,6 +28,7 @@ struct head {
     const char *problem;
 };
 
+/* Printable ASCII only, up to the zero that the library has put behind it. */
 bool head_target_is_sound(const char *target)
 {
     if (target == NULL) {
@@ -78,6 +79,7 @@ static inline bool is_named(const char *name, size_t length, const char *wanted)
     return length == strlen(wanted) && strcasecmp(name, wanted) == 0;
 }
 
+/* A tab is allowed in a value; no other control character is. */
 static bool has_control(const char *value)
 {
     for (; *value != '\0'; value++) {
@@ -88,6 +90,7 @@ static bool has_control(const char *value)
     return false;
 }
 
+/* Called for each header in its order. Stops at the first that is not sound. */
 static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const char *name,
                                const char *value)
 {
@@ -223,6 +226,7 @@ struct last_header {
     const char *value; /* of its last line */
 };
 
+/* The last line of that name: proxies add theirs at the end. */
 static enum MHD_Result keep_last(void *context, enum MHD_ValueKind kind, const char *name,
                                  const char *value)
 {
@@ -289,6 +293,7 @@ static bool answer_preflight(struct request *request)
     return false;
 }
 
+/* Refused before the body is sent; a body that is longer than it says is cut off by take_body(). */
 static void check_length(struct request *request)
 {
     const char *text = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -312,6 +317,8 @@ static void find_resource(struct request *request, const char id[HTTP_ID_BYTES])
     }
 }
 
+/* Each step may answer; the first that does ends it. The token is compared before the length, so
+ * a stranger learns nothing about sizes. */
 void head_read(struct request *request, const char *version, bool target_is_sound)
 {
     char id[HTTP_ID_BYTES] = "";

@@ -99,6 +99,7 @@ static void cut_late(struct http *http)
     }
 }
 
+/* Once a second, for all connections. watch.lock is held except while it waits. */
 static void *watch_main(void *argument)
 {
     struct http *http = argument;
@@ -156,6 +157,8 @@ static struct connection *add_connection(struct http *http, int socket)
     return made;
 }
 
+/* Called by the loop before the library closes the socket, so a number that is used again is
+ * never shut down by mistake. */
 static void remove_connection(struct http *http, struct connection *connection)
 {
     if (connection == NULL) {
@@ -173,6 +176,7 @@ static void remove_connection(struct http *http, struct connection *connection)
 
 /* ---------------------------------------------------------------- beginning */
 
+/* Memory of a finished request if there is some: malloc would be a measurable part of a report. */
 static struct request *new_request(struct loop *loop)
 {
     size_t bytes = loop->http->program->request_bytes;
@@ -189,6 +193,7 @@ static struct request *new_request(struct loop *loop)
     return request;
 }
 
+/* Counts as under way from here to free_request(). */
 static struct request *begin(struct loop *loop, struct MHD_Connection *connection, const char *url,
                              const char *method)
 {
@@ -213,6 +218,8 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
 
 /* ---------------------------------------------------------------- the body */
 
+/* The bytes of all bodies together are bounded: each growth is charged before it is made, and
+ * given back on a failure. */
 static bool grow_body(struct request *request, size_t wanted)
 {
     size_t capacity = request->capacity > 0 ? request->capacity : HTTP_SMALL_BODY;
@@ -270,6 +277,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 
 /* ---------------------------------------------------------------- answering */
 
+/* Only refusals: a line for each report would be more writing than storing it. */
 static void log_answer(const struct request *request)
 {
     if (request->answer.status < 400) {
@@ -282,6 +290,7 @@ static void log_answer(const struct request *request)
               (json_int_t)(clock_us() - request->started_us));
 }
 
+/* The connection has its full time again to take the answer. */
 static enum MHD_Result queue_answer(struct request *request, struct MHD_Response *response)
 {
     unsigned status = request->answer.status;
@@ -291,6 +300,7 @@ static enum MHD_Result queue_answer(struct request *request, struct MHD_Response
     return MHD_queue_response(request->connection, status, response);
 }
 
+/* While the server stops, an answer ends its connection. */
 static enum MHD_Result send_answer(struct request *request)
 {
     struct answer *answer = &request->answer;
@@ -310,6 +320,7 @@ static enum MHD_Result send_answer(struct request *request)
 
 /* ---------------------------------------------------------------- waiting */
 
+/* `woken` keeps a second writer from another system call; loop_pause() clears it after reading. */
 static void wake(struct loop *loop)
 {
     uint64_t one = 1;
@@ -327,6 +338,7 @@ void request_decided(struct request *request)
     wake(loop);
 }
 
+/* On the loop's thread: its counts are not shared. */
 static void waited(struct request *request)
 {
     request->loop->queued -= request->waits == QUEUED;
@@ -334,6 +346,7 @@ static void waited(struct request *request)
     request->waits = READY;
 }
 
+/* A job that came now might find the batcher gone. */
 static bool refuse_late(struct request *request)
 {
     bool late = atomic_load(request->http->stopping);
@@ -343,6 +356,7 @@ static bool refuse_late(struct request *request)
     return late;
 }
 
+/* The loop hands over all jobs of its turn together (hand_over). */
 bool request_wait(struct request *request, struct batch_job *job)
 {
     struct loop *loop = request->loop;
@@ -381,6 +395,8 @@ void request_resume(struct request *request)
 /* The state of a request with an unsound target, until its head is there. */
 static char unsound;
 
+/* Called again and again by the library until there is an answer: first the handler, then, when
+ * its job is decided, its finish. */
 static enum MHD_Result run(struct request *request)
 {
     if (request->waits != READY) {
@@ -399,6 +415,8 @@ static enum MHD_Result run(struct request *request)
     return request->answered && request->waits == READY ? send_answer(request) : MHD_YES;
 }
 
+/* The library's callback: the head first, then each piece of the body, then once more with
+ * nothing. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *length, void **state)
@@ -450,12 +468,15 @@ static void free_request(struct request *request)
     loop->spare_count++;
 }
 
+/* Acquire pairs with the release of request_decided(): results are seen once this is false. */
 static bool is_undecided(struct request *request)
 {
     return request->waits != READY &&
            !atomic_load_explicit(&request->decided, memory_order_acquire);
 }
 
+/* The connection is done with its request. If another thread still has its job, it waits among
+ * the orphans. */
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode code)
 {
@@ -496,6 +517,7 @@ static void free_orphans(struct loop *loop)
     }
 }
 
+/* A connection is on the list from its start to its end. */
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -535,6 +557,7 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
 
 /* ---------------------------------------------------------------- one turn */
 
+/* Jobs that find no room come back and are answered at once. */
 static void hand_over(struct loop *loop)
 {
     struct batch_job *job = loop->gathered;
@@ -567,6 +590,7 @@ static void run_while_ready(struct loop *loop)
     } while (loop->progress && turns < TURNS_MAX);
 }
 
+/* Orphans are freed here, because nothing else would look at them again. */
 void loop_turn(struct loop *loop)
 {
     if (loop->http->tls != NULL) {
@@ -588,6 +612,8 @@ static void pause_idle(struct loop *loop, struct pollfd *ready, nfds_t count)
     (void)ppoll(ready, count, &soon, NULL);
 }
 
+/* With jobs queued: wait for the batcher, but not long. Otherwise: wait for a client, or for the
+ * library's next deadline. */
 void loop_pause(struct loop *loop, int events)
 {
     struct pollfd ready[2] = {{.fd = loop->wake, .events = POLLIN},
@@ -633,6 +659,7 @@ static void free_spares(struct loop *loop)
     loop->spare_count = 0;
 }
 
+/* The listener is shared by all loops: the last one closes it. */
 static void stop_accepting(struct thread *thread)
 {
     if (thread->listening) {
@@ -659,6 +686,7 @@ static bool is_drained(struct thread *thread)
     return loop->queued == 0 && loop->suspended == 0 && (loop->active == 0 || late);
 }
 
+/* Turn and sleep until the server stops and nothing is under way. */
 static void *thread_main(void *argument)
 {
     struct thread *thread = argument;
@@ -710,6 +738,7 @@ static struct MHD_Daemon *make_daemon(struct loop *loop, int listener, unsigned 
                             MHD_OPTION_END);
 }
 
+/* Without a listener the caller adds connections itself (fuzzers do). */
 bool loop_open(struct loop *loop, struct http *http, int listener, unsigned connections)
 {
     *loop = (struct loop){.http = http, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -724,6 +753,7 @@ bool loop_open(struct loop *loop, struct http *http, int listener, unsigned conn
     return loop->daemon != NULL;
 }
 
+/* On a failure nothing of the loop is left; the listener stays open. */
 static bool start_thread(struct thread *thread, struct http *http, unsigned connections)
 {
     struct loop *loop = &thread->loop;
@@ -857,6 +887,8 @@ void http_stop(struct http *http)
     }
 }
 
+/* Wake descriptors stay open until here, because a job's end may still write to one after
+ * http_stop(). */
 void http_free(struct http *http)
 {
     if (http == NULL) {

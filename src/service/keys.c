@@ -14,6 +14,7 @@
 
 enum { TOKEN_SHORTEST = 16, TOKEN_BYTES = 24 };
 
+/* A new name is durable only when its folder is synced. */
 int keys_sync_folder(const char *path)
 {
     char folder[4096];
@@ -69,6 +70,7 @@ static bool is_private(const struct stat *about)
     return (about->st_mode & (given_by_root ? 037 : 077)) == 0;
 }
 
+/* The file's mode is looked at after opening it: a name could lead elsewhere in between. */
 ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **reason)
 {
     struct stat about;
@@ -90,6 +92,8 @@ ssize_t keys_read(const char *path, void *bytes, size_t capacity, const char **r
     return length;
 }
 
+/* A file that is there is never replaced. A missing one is made only with `create`: studies
+ * depend on their keys. */
 enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directory,
                               const char *name, bool create, char words[TREMOLO_WORDS_BYTES])
 {
@@ -130,6 +134,7 @@ enum tremolo_status keys_load(uint8_t *bytes, size_t length, const char *directo
                                               "%s: the key in it has another length", path);
 }
 
+/* 24 random bytes as text: 32 characters. */
 static int make_token(const char *path)
 {
     uint8_t fresh[TOKEN_BYTES];
@@ -143,6 +148,7 @@ static int make_token(const char *path)
     return made;
 }
 
+/* The first line of the file, without its end. */
 enum tremolo_status keys_token(char *token, size_t capacity, const char *path, bool create,
                                char words[TREMOLO_WORDS_BYTES])
 {

@@ -41,6 +41,7 @@ static socklen_t parse_address(struct sockaddr_storage *address, const char *tex
     return 0;
 }
 
+/* What the kernel chose for port 0. */
 static uint16_t port_of(int listener)
 {
     union {
@@ -101,6 +102,7 @@ struct tls {
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pair *current;
 
+/* Parts that were never loaded are empty. */
 static void free_pair(struct pair *pair)
 {
     if (pair == NULL) {
@@ -154,6 +156,8 @@ static const char *load_key(struct pair *pair, const char *file)
     return reason;
 }
 
+/* The new pair is loaded completely before it replaces the old one; current_lock is held for the
+ * exchange only. */
 enum tremolo_status tls_reload(struct tls *tls, char words[TREMOLO_WORDS_BYTES])
 {
     struct pair *pair = calloc(1, sizeof *pair);
@@ -200,6 +204,7 @@ enum tremolo_status tls_new(struct tls **tls, const char *cert_file, const char 
     return TREMOLO_OK;
 }
 
+/* No handshake is under way any more: the loops have ended. */
 void tls_free(struct tls *tls)
 {
     if (tls == NULL) {
@@ -214,6 +219,7 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
+/* For GnuTLS: the pair of now. It stays valid for two more reloads. */
 static int retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int count,
                     const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
                     gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
@@ -235,6 +241,7 @@ static int retrieve(gnutls_session_t session, const gnutls_datum_t *authorities,
     return 0;
 }
 
+/* A function pointer as the library wants it, as an object pointer. */
 void *tls_callback(void)
 {
     union {

@@ -35,6 +35,7 @@ static int line_allowed(struct log *log, int64_t now, uint64_t *dropped)
     return 1;
 }
 
+/* One write for each line, flushed: a crash loses no line that was written. Lock held. */
 static void write_line(struct log *log, json_t *line)
 {
     char *text = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
@@ -45,6 +46,7 @@ static void write_line(struct log *log, json_t *line)
     free(text);
 }
 
+/* Fields are packed by jansson, so no text of a client can end a line or a string. */
 void log_event(struct log *log, const char *level, const char *event, const char *format, ...)
 {
     char when[32];

@@ -51,6 +51,7 @@ void prometheus_process(struct prometheus *out, int64_t started_at)
                      (double)started_at);
 }
 
+/* Ends the stream; the text is complete only if nothing failed before. */
 char *prometheus_text(struct prometheus *out, size_t *length)
 {
     bool failed = out->stream == NULL || ferror(out->stream) != 0;

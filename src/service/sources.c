@@ -59,6 +59,7 @@ static uint64_t key_of_four(const struct sources *sources, const struct in_addr 
     return key_of(sources, four, 4);
 }
 
+/* The first 64 bits: one subscriber has all addresses below them. */
 static uint64_t key_of_six(const struct sources *sources, const struct in6_addr *six)
 {
     return IN6_IS_ADDR_V4MAPPED(six) ? key_of(sources, six->s6_addr + 12, 4)
@@ -93,6 +94,8 @@ static void strip_port(char *text)
     }
 }
 
+/* The last address of the list, because a proxy appends: what stands before it the client may
+ * have written. */
 bool sources_parse(uint64_t *key, const struct sources *sources, const char *header)
 {
     const char *comma = strrchr(header, ',');
@@ -138,6 +141,7 @@ static struct source *find(struct sources *sources, uint64_t key)
     return place;
 }
 
+/* Any thread; the lock is held for a lookup among SOURCES_WAYS places. */
 size_t sources_take(struct sources *sources, uint64_t key, size_t wanted, int64_t now_us,
                     unsigned *wait_seconds)
 {

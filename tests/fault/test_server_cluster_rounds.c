@@ -4,7 +4,6 @@
 
 #include "cluster_world.h"
 #include "estimate.h"
-#include "rounds.h"
 #include "study_internal.h"
 
 /* Rounds that end by themselves after ENOUGH reports. */

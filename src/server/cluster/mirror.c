@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "rounds.h"
 
 /* After a hint a replica that is behind may still say what we know: ask for a while. */
 enum { EAGER_MS = 1500 };

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "mirror.h"
-#include "rounds.h"
 
 enum { SEGMENT_BYTES_MAX = BUS_MESSAGE_BYTES_MAX - SEGMENT_CHECK_BYTES, ASK_AGAIN = 20 };
 

@@ -10,16 +10,19 @@
 
 #include "clock.h"
 #include "document.h"
-#include "rounds.h"
 #include "routes.h"
 
 /* ---------------------------------------------------------------- reading */
 
+/* The study as it was published, signed once when the study was made, so every device gets the
+ * same bytes. */
 static void answer_study(struct request *request)
 {
     request_answer_text(request, 200, TREMOLO_OK, strdup(study_of(request)->published));
 }
 
+/* The round that is open now. It is signed for each answer, because the reports so far are in
+ * it; operator.c answers with it after a round was closed. */
 void devices_answer_round(struct request *request)
 {
     char *body = NULL;
@@ -28,6 +31,7 @@ void devices_answer_round(struct request *request)
     request_answer_text(request, 200, status, body);
 }
 
+/* What the study promises, in words: from the study alone, so it is there before any report. */
 static void answer_guarantee(struct request *request)
 {
     char *body = NULL;
@@ -64,6 +68,8 @@ static bool name_device(struct request *request, struct arrival *arrival)
     return true;
 }
 
+/* One report is the usual body: it needs no memory but that of the request. False after an
+ * answer. */
 static bool split_single(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -83,6 +89,9 @@ static bool split_single(struct request *request)
     return true;
 }
 
+/* Many reports, as a gateway of devices sends them. Each is judged by itself later; a body that
+ * is not a sequence is refused as a whole, because the place of the next report is unknown.
+ * False after an answer. */
 static bool split_sequence(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -161,6 +170,8 @@ static bool check_all(struct request *request)
 
 static void reports_finish(struct request *request);
 
+/* The media type says which of both it is. If no report of the body may be stored, there is no
+ * job and the receipt is made at once. */
 static void reports_run(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -188,6 +199,8 @@ static void reports_run(struct request *request)
 
 /* ---------------------------------------------------------------- receipts */
 
+/* In studies of several rounds a receipt says when to come again. The times are spread, so that
+ * devices do not all come in the same second. */
 static void add_next(json_t **receipt, struct request *request)
 {
     struct served_study *served = study_of(request);
@@ -205,6 +218,8 @@ static void add_next(json_t **receipt, struct request *request)
     }
 }
 
+/* Everything that was not stored, by its place in the body, with the status that it would have
+ * got alone. */
 static json_t *list_failures(struct request *request, size_t *accepted, size_t *repeated)
 {
     struct study_request *own = own_of(request);
@@ -237,6 +252,8 @@ static bool answer_plainly(struct request *request)
     return true;
 }
 
+/* The whole request gets the outcome of its first report, with the status and sentence of that
+ * outcome. */
 static void refuse_all(struct request *request, enum server_outcome outcome)
 {
     struct study_request *own = own_of(request);
@@ -246,6 +263,8 @@ static void refuse_all(struct request *request, enum server_outcome outcome)
     }
 }
 
+/* After the writer, or without it when no report was left. Quota comes back first, so that a
+ * device that must repeat is not refused for it. */
 static void reports_finish(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -277,6 +296,8 @@ static void reports_finish(struct request *request)
 
 /* ---------------------------------------------------------------- for the service */
 
+/* The queue had no room. Reports that were still open are answered "busy": the device repeats
+ * the same bytes, and nothing of this attempt counts. */
 void devices_refuse(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -291,6 +312,8 @@ void devices_refuse(struct request *request)
     request_problem(request, 429, outcome_reason(OUTCOME_BUSY));
 }
 
+/* What the job and the estimate left; all of it is NULL or part of the request for most
+ * requests. */
 void devices_release(struct request *request)
 {
     struct study_request *own = own_of(request);

@@ -11,6 +11,8 @@
 #include "routes.h"
 #include "study_internal.h"
 
+/* The body is the study file. It is parsed by the writer's job, which has the keys and the list
+ * of studies; problems lists everything that is wrong with it. */
 static void operator_create(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -30,6 +32,8 @@ static void operator_create(struct request *request)
     submit_job(own);
 }
 
+/* Every problem of a study file with the path of its member, for people and for `tremolo study
+ * publish`. */
 static json_t *problem_list(const struct tremolo_study_problems *problems)
 {
     json_t *list = json_array();
@@ -62,6 +66,8 @@ static bool refuse_failed(struct request *request)
     return true;
 }
 
+/* 201 also when the study was there before: its id is the hash of its content, so publishing
+ * twice is harmless. */
 static void operator_create_finish(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -101,6 +107,7 @@ static bool read_round(struct request *request)
     return true;
 }
 
+/* The job decides whether the round can be closed; here only its number is read. */
 static void operator_close(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -112,6 +119,7 @@ static void operator_close(struct request *request)
     submit_job(own);
 }
 
+/* The answer is the round that is open now, as devices get it. */
 static void operator_close_finish(struct request *request)
 {
     if (refuse_failed(request)) {
@@ -144,6 +152,8 @@ static void operator_discard(struct request *request)
     submit_job(own);
 }
 
+/* How many reports no longer count, and how many are left. A line of the log keeps the span,
+ * because the answer is seen once. */
 static void operator_discard_finish(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -167,6 +177,7 @@ struct device_name {
     size_t length;
 };
 
+/* A name is 1 to TREMOLO_DEVICE_ID_MAX bytes; the length decides, not the characters. */
 static bool take_text(struct device_name *name, const char *text)
 {
     name->length = strlen(text);
@@ -196,6 +207,7 @@ static bool read_name(struct device_name *name, struct request *request)
     return good;
 }
 
+/* 16 random bytes as text: two devices that are enrolled without a name never get the same one. */
 static bool random_name(struct device_name *name)
 {
     uint8_t fresh[16];
@@ -228,6 +240,7 @@ static json_t *enrolled_json(struct request *request, struct device_name *name)
     return answer;
 }
 
+/* No job: a device's key follows from its name and the server's secret, so nothing is stored. */
 static void operator_enrol(struct request *request)
 {
     struct device_name name = {{0}, 0};

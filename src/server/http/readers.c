@@ -12,7 +12,6 @@
 
 #include "document.h"
 #include "prometheus.h"
-#include "rounds.h"
 #include "routes.h"
 
 /* ---------------------------------------------------------------- one study */
@@ -55,6 +54,7 @@ static void answer_estimate(struct request *request)
     }
 }
 
+/* The estimator is done, or the server is stopping and it computed nothing. */
 static void answer_estimated(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -67,6 +67,7 @@ static void answer_estimated(struct request *request)
     question->json = NULL;
 }
 
+/* Kept for a second (history.c), so many dashboards cost as much as one. */
 static void answer_history(struct request *request)
 {
     char *body = NULL;
@@ -74,6 +75,7 @@ static void answer_history(struct request *request)
     request_answer_text(request, 200, status, body);
 }
 
+/* 503 with the reason while the store takes nothing: a balancer then sends devices elsewhere. */
 static void answer_health(struct request *request)
 {
     char words[TREMOLO_WORDS_BYTES];
@@ -121,6 +123,7 @@ struct list {
     size_t count;
 };
 
+/* A missing number keeps its default; signs, spaces and anything beyond `most` are refused. */
 static bool read_number(size_t *number, const char *text, size_t most)
 {
     char *end = NULL;
@@ -134,6 +137,7 @@ static bool read_number(size_t *number, const char *text, size_t most)
     return good;
 }
 
+/* Without a name the order is that in which studies came. */
 static bool read_sort(enum list_sort *sort, const char *text)
 {
     for (size_t i = 0; i < sizeof sort_names / sizeof sort_names[0]; i++) {
@@ -169,18 +173,23 @@ static const char *read_wish(struct wish *wish, struct request *request)
     return NULL;
 }
 
+/* By a part of the title, or by the beginning of the id; upper and lower case are alike in
+ * titles. */
 static bool is_found(const struct served_study *served, const char *search)
 {
     return search == NULL || strcasestr(served->terms->title, search) != NULL ||
            strncmp(served->id_text, search, strlen(search)) == 0;
 }
 
+/* Open studies first, then those that wait, then those that are done. */
 static double state_of(const struct served_study *served, int64_t now)
 {
     const char *state = round_state(served, now);
     return strcmp(state, "open") == 0 ? 0.0 : strcmp(state, "waiting") == 0 ? 1.0 : 2.0;
 }
 
+/* The number to sort by, read under the lock of the study's sums. NAN: unknown; such studies
+ * come last. */
 static double key_of(struct served_study *served, enum list_sort sort, int64_t now)
 {
     double key = 0.0;
@@ -203,11 +212,13 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
     return key;
 }
 
+/* The order of creation decides between equals, so that pages of the list do not overlap. */
 static int by_place(const struct entry *a, const struct entry *b)
 {
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
+/* For qsort_r. Unknown keys are last in both directions. */
 static int compare(const void *first, const void *second, void *context)
 {
     const struct entry *a = first, *b = second;
@@ -228,6 +239,7 @@ static int compare(const void *first, const void *second, void *context)
     return wish->down ? -order : order;
 }
 
+/* Collect the studies that are found, with their keys, and sort them. False without memory. */
 static bool find(struct list *list, struct writer *writer)
 {
     size_t count = studies_count(&writer->studies);
@@ -245,6 +257,7 @@ static bool find(struct list *list, struct writer *writer)
     return list->entry != NULL;
 }
 
+/* One study of the list, read under the lock of its sums: all its numbers are of one moment. */
 static json_t *line_of(struct served_study *served, int64_t now)
 {
     (void)pthread_mutex_lock(&served->sums.lock);
@@ -262,6 +275,7 @@ static json_t *line_of(struct served_study *served, int64_t now)
     return line;
 }
 
+/* Only the studies of the page that was asked for become JSON; all that match are counted. */
 static void answer_list(struct request *request)
 {
     struct list list = {.now = (int64_t)time(NULL)};
@@ -288,6 +302,8 @@ static void answer_list(struct request *request)
 
 /* ---------------------------------------------------------------- metrics */
 
+/* Counted by the writer since the start. They are atomic, so the lines may be of slightly
+ * different moments. */
 static void write_outcomes(struct prometheus *out, struct writer *writer)
 {
     prometheus_head(out, "tremolo_reports_total", "counter", "Reports by what became of them.");
@@ -298,6 +314,7 @@ static void write_outcomes(struct prometheus *out, struct writer *writer)
     }
 }
 
+/* Only of a gateway that also takes reports over MQTT. */
 static void write_mqtt(struct prometheus *out, struct writer *writer)
 {
     prometheus_head(out, "tremolo_mqtt_messages_total", "counter", "Publications over MQTT.");
@@ -306,6 +323,7 @@ static void write_mqtt(struct prometheus *out, struct writer *writer)
     prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&writer->mqtt_unknown));
 }
 
+/* How many reports are in the sums of each study; each is read under its own lock. */
 static void write_studies(struct prometheus *out, struct writer *writer)
 {
     size_t count = studies_count(&writer->studies);
@@ -346,6 +364,8 @@ static void write_tails(struct prometheus *out, struct writer *writer)
     }
 }
 
+/* First what is the server's, then what the service knows of itself: group commit, HTTP,
+ * process. */
 static void answer_metrics(struct request *request)
 {
     struct tremolo_server *server = server_of(request);

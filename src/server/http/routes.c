@@ -47,11 +47,13 @@ static void answer_dashboard(struct request *request)
     send_file(request, 200, web_file_named("index.html"), policy_strict);
 }
 
+/* The participant's page makes a report in the browser, by the device core as WebAssembly. */
 static void answer_about(struct request *request)
 {
     send_file(request, 200, web_file_named("about.html"), policy_core);
 }
 
+/* By the whole path, which has the hash of the bytes in it. */
 static void answer_asset(struct request *request)
 {
     send_file(request, 200, web_file_at(request->path), policy_strict);
@@ -59,6 +61,7 @@ static void answer_asset(struct request *request)
 
 /* ---------------------------------------------------------------- wrong addresses */
 
+/* Only GET and HEAD are for people; anything else comes from a program. */
 static bool is_read(const struct request *request)
 {
     return strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
@@ -74,6 +77,7 @@ static bool is_for_people(struct request *request)
            strncmp(request->path, machines, sizeof machines - 1) != 0;
 }
 
+/* 404 in the form that the client understands. */
 static void answer_missing(struct request *request, const char *detail)
 {
     const struct web_file *page = web_file_named("missing.html");

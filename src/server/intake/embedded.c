@@ -18,7 +18,6 @@
 
 #include "clock.h"
 #include "encoder.h"
-#include "rounds.h"
 #include "writer.h"
 #include "log.h"
 
@@ -40,6 +39,7 @@ struct embedded {
     int8_t expanded[ROWS_EXPANDED_BYTES]; /* ballots of a study that is folded */
 };
 
+/* Wall clock: rounds and times of arrival are in the time of the world. */
 static int64_t seconds_now(void)
 {
     return (int64_t)time(NULL);
@@ -54,6 +54,7 @@ static int64_t seconds_now(void)
 /* Marks a place in the segment under construction. */
 enum { PENDING_POSITION = 1 };
 
+/* Names are compared by their bytes; reports without a name have length 0. */
 static bool same_device(const struct segment_record *record, const struct arrival *arrival)
 {
     return record->device_length == arrival->device_length &&
@@ -61,12 +62,15 @@ static bool same_device(const struct segment_record *record, const struct arriva
             memcmp(record->device, arrival->device, arrival->device_length) == 0);
 }
 
+/* A repeat is the same report of the same device, byte for byte. Anything else under the same id
+ * is refused. */
 static bool same_bytes(const struct segment_record *record, const struct arrival *arrival)
 {
     return record->length == arrival->length && same_device(record, arrival) &&
            memcmp(record->report, arrival->bytes, arrival->length) == 0;
 }
 
+/* A hash of 64 bits may collide, so the id itself is read from the stored record. */
 static bool same_id(const struct segment_record *record, const struct arrival *arrival)
 {
     struct tremolo_report report;
@@ -74,6 +78,7 @@ static bool same_id(const struct segment_record *record, const struct arrival *a
            memcmp(report.id, arrival->id, TREMOLO_REPORT_ID_BYTES) == 0;
 }
 
+/* A device has a number of samples in each round, so records of other rounds do not count. */
 static bool same_device_round(const struct segment_record *record, const struct arrival *arrival)
 {
     struct tremolo_report report;
@@ -104,6 +109,8 @@ static bool load_segment(struct served_study *served, struct store *store, uint6
     return true;
 }
 
+/* The record at a place of the log. False when it cannot be read: the outcome is then "not
+ * stored", never a guess. */
 static bool load_record(struct segment_record *record, struct served_study *served,
                         struct store *store, uint64_t place)
 {
@@ -146,6 +153,8 @@ static enum server_outcome find_repeat(struct served_study *served, const struct
     return OUTCOME_PENDING;
 }
 
+/* How many samples of this round the device has given, durable ones and those of this batch.
+ * PENDING: it has one left. write_lock held. */
 static enum server_outcome count_samples(struct served_study *served, const struct arrival *arrival,
                                          struct store *store)
 {
@@ -169,6 +178,8 @@ static enum server_outcome count_samples(struct served_study *served, const stru
     return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
 }
 
+/* Room for one more row and one more place. Both arrays grow by doubling; without memory the
+ * report is not stored. */
 static bool grow_rows(struct served_study *served)
 {
     size_t capacity = served->log.capacity == 0 ? 256 : 2 * served->log.capacity;
@@ -187,6 +198,8 @@ static bool grow_rows(struct served_study *served)
     return true;
 }
 
+/* Collect a new report: its record, its row and its names. Room is made first, so that it is
+ * collected as a whole or not at all. */
 static enum server_outcome stage(struct served_study *served, const struct arrival *arrival,
                                  const int16_t *row)
 {
@@ -278,6 +291,8 @@ static void decide_drop(struct served_study *served)
     index_clear(&served->log.pending_devices);
 }
 
+/* After the sync: from now on the indexes find these records in the log. Room was made by
+ * decide_append(), so this cannot fail. */
 static void learn_ids(struct served_study *served)
 {
     for (size_t i = 0; i < served->log.segment.count; i++) {
@@ -328,11 +343,13 @@ static enum tremolo_status decide_commit(struct served_study *served,
 
 /* ---------------------------------------------------------------- the store */
 
+/* Nothing is written until a restart. Other failures may pass by themselves. */
 static bool is_stopped(struct embedded *embedded)
 {
     return batcher_health(&embedded->writer->batcher, NULL) == TREMOLO_NOT_SYNCED;
 }
 
+/* Sync, and measure it: batcher.c decides by the usual time whether request threads write. */
 static enum tremolo_status sync_store(struct embedded *embedded)
 {
     struct store *store = embedded->store;
@@ -367,6 +384,7 @@ static enum tremolo_status sync_and_settle(struct embedded *embedded, enum tremo
 
 /* ---------------------------------------------------------------- batches */
 
+/* The first key of each job; decide_job() asks for the later ones a few reports ahead. */
 static void prefetch_firsts(const struct job *jobs)
 {
     for (const struct job *job = jobs; job != NULL; job = job_next(job)) {
@@ -374,6 +392,8 @@ static void prefetch_firsts(const struct job *jobs)
     }
 }
 
+/* Decide the reports of one job in their order. The study is noted as touched once a batch, so
+ * that each has one segment. write_lock held. */
 static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
 {
     struct served_study *served = job->served;
@@ -395,6 +415,8 @@ static void decide_job(struct embedded *embedded, struct job *job, int64_t now)
     }
 }
 
+/* Append one segment for each study of the batch, then sync once for all. OK also when nothing
+ * was new. */
 static enum tremolo_status commit_batch(struct embedded *embedded, int64_t now)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -408,6 +430,8 @@ static enum tremolo_status commit_batch(struct embedded *embedded, int64_t now)
     return any ? sync_and_settle(embedded, status) : TREMOLO_OK;
 }
 
+/* After the sync each study's rows are added to its sums; after a failure its part of the batch
+ * is dropped. A fold that fails after its sync stops the intake: the log has what the sums lack. */
 static void fold_batch(struct embedded *embedded, enum tremolo_status status, int64_t now)
 {
     while (embedded->touched != NULL) {
@@ -438,6 +462,7 @@ static bool depends_on_batch(enum server_outcome outcome)
            outcome == OUTCOME_SAMPLES_USED || outcome == OUTCOME_CLOSED;
 }
 
+/* The batch is not durable, so no report may be answered as if it were. */
 static void fail_job(struct job *job)
 {
     for (size_t i = 0; i < job->reports.count; i++) {
@@ -448,6 +473,8 @@ static void fail_job(struct job *job)
     }
 }
 
+/* A batch from the queue to its answers: decide, append, sync, fold, and only then done().
+ * write_lock held. */
 static void embedded_batch(void *owner, struct batch_job *queued)
 {
     struct embedded *embedded = owner;
@@ -468,6 +495,7 @@ static void embedded_batch(void *owner, struct batch_job *queued)
 
 /* ---------------------------------------------------------------- changes */
 
+/* The study and its first round are one transaction: a study without a round would be damage. */
 static enum tremolo_status store_new_study(struct embedded *embedded, struct served_study *served)
 {
     struct store *store = embedded->store;
@@ -478,6 +506,8 @@ static enum tremolo_status store_new_study(struct embedded *embedded, struct ser
     return sync_and_settle(embedded, status);
 }
 
+/* A study that is there already is the answer, because its id is the hash of its content. It is
+ * listed once it is durable. */
 static enum tremolo_status create_study(struct embedded *embedded, struct job *job)
 {
     struct served_study *served = NULL;
@@ -549,6 +579,8 @@ static enum tremolo_status close_newest(struct embedded *embedded, struct served
     return status;
 }
 
+/* Close the newest round, or the one that was named: asking twice for the same round closes one.
+ * write_lock held. */
 static enum tremolo_status close_round(struct embedded *embedded, const struct job *job)
 {
     struct served_study *served = job->served;
@@ -582,6 +614,7 @@ static enum tremolo_status discard_span(struct embedded *embedded, struct job *j
     return status;
 }
 
+/* Changes run alone, on the batcher's thread, with write_lock held. */
 static void embedded_change(void *owner, struct batch_job *queued)
 {
     struct embedded *embedded = owner;
@@ -594,6 +627,8 @@ static void embedded_change(void *owner, struct batch_job *queued)
 
 /* ---------------------------------------------------------------- idle */
 
+/* Rounds end by their count or their time. A failure is noted in the store's health, and the
+ * next call tries again. */
 static void close_due_rounds(struct embedded *embedded)
 {
     for (size_t i = 0; i < embedded->writer->studies.count; i++) {
@@ -603,6 +638,9 @@ static void close_due_rounds(struct embedded *embedded)
     }
 }
 
+/* Sums and history of all studies in one transaction. Nothing depends on it but the time of the
+ * next start: what is not in a checkpoint is folded from the log again. write_lock held, or no
+ * thread is left. */
 static void checkpoint(struct embedded *embedded)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -627,6 +665,7 @@ static void checkpoint(struct embedded *embedded)
     embedded->checkpointed_at = seconds_now();
 }
 
+/* So often that a start after a crash folds a minute of reports again, or a million. */
 static void checkpoint_when_due(struct embedded *embedded)
 {
     bool late = seconds_now() - embedded->checkpointed_at >= CHECKPOINT_SECONDS;
@@ -663,6 +702,7 @@ static void look_for_store(struct embedded *embedded)
     }
 }
 
+/* Everything that no request asks for. Five times a second, and after batches. write_lock held. */
 static void embedded_idle(void *owner)
 {
     struct embedded *embedded = owner;
@@ -680,6 +720,7 @@ static bool embedded_is_due(void *owner)
     return embedded->round_due || embedded->since_checkpoint >= CHECKPOINT_REPORTS;
 }
 
+/* The last call: no job is left, and no other thread writes. */
 static void embedded_end(void *owner)
 {
     struct embedded *embedded = owner;
@@ -753,6 +794,7 @@ static enum tremolo_status settle_rounds(struct embedded *embedded, char words[T
     return status;
 }
 
+/* All studies of the store, then their rounds, sums and ids from states and log. */
 static enum tremolo_status recover(struct embedded *embedded, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = embedded->store;
@@ -772,6 +814,7 @@ static enum tremolo_status recover(struct embedded *embedded, char words[TREMOLO
     return status == TREMOLO_OK ? settle_rounds(embedded, words) : status;
 }
 
+/* Nothing is written before settle_rounds(): a store that is refused stays as it was found. */
 enum tremolo_status writer_start_embedded(struct writer **writer, struct store *store,
                                           const uint8_t *signing_key, const uint8_t *secret,
                                           char words[TREMOLO_WORDS_BYTES])

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One addition for each outcome that occurred, not for each report: these counters are shared by
+ * all threads. */
 void writer_count(struct writer *writer, struct served_study *served,
                   const struct arrival *arrivals, size_t count)
 {
@@ -19,6 +21,7 @@ void writer_count(struct writer *writer, struct served_study *served,
     }
 }
 
+/* A job may be freed by its owner inside done(), so the next one is read before. */
 void writer_finish_batch(struct writer *writer, struct batch_job *jobs)
 {
     while (jobs != NULL) {
@@ -52,6 +55,7 @@ struct writer *writer_new(const struct batcher_backend *backend, void *owner,
     return made;
 }
 
+/* batcher_free() runs what is queued and ends the backend; then no thread uses the studies. */
 void writer_stop(struct writer *writer)
 {
     if (writer != NULL) {

@@ -25,16 +25,19 @@ static const struct {
 #undef SERVER_OUTCOME_ROW
 };
 
+/* The status of a single report that had this outcome; in a sequence each report has its own. */
 unsigned outcome_http(enum server_outcome outcome)
 {
     return outcomes[outcome].status;
 }
 
+/* One sentence for the device's log; it says nothing about other devices. */
 const char *outcome_reason(enum server_outcome outcome)
 {
     return outcomes[outcome].reason;
 }
 
+/* The name in lower case, as metrics and dashboards have it. */
 void outcome_label(char label[OUTCOME_LABEL_BYTES], enum server_outcome outcome)
 {
     const char *name = outcomes[outcome].name;
@@ -55,6 +58,8 @@ struct check_study check_study_of(const struct tremolo_study_file *file, const u
     };
 }
 
+/* What decoding and unpacking can answer. Anything unexpected counts as malformed: the bytes
+ * came from outside. */
 static enum server_outcome outcome_of(enum tremolo_status status)
 {
     switch (status) {
@@ -66,6 +71,8 @@ static enum server_outcome outcome_of(enum tremolo_status status)
     }
 }
 
+/* The name selects the key, so a report needs both its name and a MAC. The MAC covers the
+ * report's bytes. */
 static enum server_outcome authenticate(const struct arrival *arrival,
                                         const struct tremolo_report *report,
                                         const struct check_study *check)
@@ -82,6 +89,8 @@ static enum server_outcome authenticate(const struct arrival *arrival,
     return OUTCOME_PENDING;
 }
 
+/* In this order: well-formed and of this study, authentic, plausible, of a round that the study
+ * has. Only then are id and hash taken, so a refused report costs no hash. */
 static enum server_outcome judge(struct arrival *arrival, int16_t *row,
                                  const struct check_study *check)
 {
@@ -110,11 +119,13 @@ static enum server_outcome judge(struct arrival *arrival, int16_t *row,
     return outcome;
 }
 
+/* The outcome is stored as a byte: there are twenty thousand arrivals in a sequence. */
 void check_report(struct arrival *arrival, int16_t *row, const struct check_study *check)
 {
     arrival->outcome = (uint8_t)judge(arrival, row, check);
 }
 
+/* Reports are independent of each other here; repeats within the body are found by the writer. */
 size_t check_reports(struct arrival *arrivals, int16_t *rows, size_t count,
                      const struct check_study *check)
 {
@@ -174,6 +185,8 @@ static bool take_arrival(struct arrival *arrival, const uint8_t **at, const uint
     return arrival->bytes != NULL;
 }
 
+/* One pass. The array has room for as many reports as the shortest ones would be, so a body
+ * cannot make us allocate more than a small multiple of its own size. */
 enum tremolo_status check_split(struct arrival **arrivals, size_t *count, const uint8_t *body,
                                 size_t length, bool named)
 {
@@ -200,6 +213,7 @@ enum tremolo_status check_split(struct arrival **arrivals, size_t *count, const 
 
 /* ---------------------------------------------------------------- rows */
 
+/* Both arrays or none: `capacity` changes last. */
 enum tremolo_status rows_reserve(struct rows *rows, size_t row_values, size_t capacity)
 {
     if (capacity <= rows->capacity) {
@@ -225,12 +239,15 @@ void rows_free(struct rows *rows)
     free(rows->buckets);
 }
 
+/* The row may lie behind its place in the same array, and overlap it. */
 void rows_put(struct rows *rows, size_t row_values, size_t at, const int16_t *row, unsigned bucket)
 {
     memmove(rows->values + at * row_values, row, row_values * sizeof *row);
     rows->buckets[at] = (uint8_t)bucket;
 }
 
+/* Samples need no expanding and are taken all at once. Of ballots as many as fit into the
+ * buffer: the caller takes its lock between two parts. */
 size_t rows_expand(int8_t expanded[ROWS_EXPANDED_BYTES], const struct tremolo_study *study,
                    const struct rows *rows, size_t from, size_t count)
 {
@@ -251,6 +268,7 @@ struct expanded_rows {
     const int16_t *ballots;
 };
 
+/* For tremolo_moments_add_ballots(): the entries of ballot i and its response. */
 static int16_t next_expanded(int8_t *row, size_t i, void *context)
 {
     const struct expanded_rows *from = context;
@@ -258,6 +276,7 @@ static int16_t next_expanded(int8_t *row, size_t i, void *context)
     return from->ballots[i * EXPAND_ROW_VALUES + EXPAND_RESPONSE];
 }
 
+/* The second step, under the lock that guards the sums. */
 enum tremolo_status rows_add(struct tremolo_moments *moments, const struct tremolo_study *study,
                              const struct rows *rows, const int8_t expanded[ROWS_EXPANDED_BYTES],
                              size_t from, size_t taken)

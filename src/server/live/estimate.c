@@ -19,7 +19,6 @@
 #include "background.h"
 #include "document.h"
 #include "estimate_json.h"
-#include "rounds.h"
 #include "study_internal.h"
 
 /* What the computation works on, so that the lock is held only to fill it. */

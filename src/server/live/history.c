@@ -27,11 +27,11 @@
 #include "document.h"
 #include "encoder.h"
 #include "estimate.h"
-#include "rounds.h"
 #include "served_study.h"
 
 /* ---------------------------------------------------------------- samples */
 
+/* One mark a tick, in a ring: the rate is taken between the oldest and the newest of them. */
 static void add_mark(struct history *history, uint64_t reports, int64_t now_ms)
 {
     history->mark[history->marks % HISTORY_MARKS] = (struct history_mark){now_ms, reports};
@@ -53,6 +53,8 @@ static double rate_of(const struct history *history)
     return seconds > 0.0 ? (double)came / seconds : NAN;
 }
 
+/* Without room every second sample goes and the spacing doubles: a study of a year has as many
+ * samples as one of an hour. */
 static void add_sample(struct history *history, const struct history_sample *sample)
 {
     if (history->samples == HISTORY_SAMPLES_MAX) {
@@ -66,6 +68,7 @@ static void add_sample(struct history *history, const struct history_sample *sam
     history->unstored = true;
 }
 
+/* Only when something came since the last one: an idle study keeps its samples. */
 static bool sample_is_due(struct history *history, uint64_t reports, int64_t now)
 {
     if (history->spacing == 0) {
@@ -138,6 +141,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
 
 /* ---------------------------------------------------------------- answer */
 
+/* Reports and R-squared over time, oldest first. */
 static json_t *samples_json(const struct history *history)
 {
     json_t *list = json_array();
@@ -170,6 +174,7 @@ static json_t *floats_json(const float *values, size_t count)
     return list;
 }
 
+/* Estimates with their intervals over the number of devices, oldest first. */
 static json_t *convergence_json(const struct history *history, size_t features)
 {
     json_t *list = json_array();
@@ -186,6 +191,8 @@ static json_t *convergence_json(const struct history *history, size_t features)
     return list;
 }
 
+/* One round. Its coefficients are left out when the list would have more than
+ * HISTORY_NUMBERS_MAX numbers: newest rounds have them. */
 static json_t *round_entry(const struct served_study *served, unsigned round)
 {
     const struct served_round *at = &served->sums.rounds[round];
@@ -200,6 +207,7 @@ static json_t *round_entry(const struct served_study *served, unsigned round)
                      json_latch_number(known ? at->gradient_norm : NAN));
 }
 
+/* All rounds that have begun. Lock held. */
 static json_t *rounds_json(const struct served_study *served)
 {
     json_t *list = json_array();
@@ -209,6 +217,8 @@ static json_t *rounds_json(const struct served_study *served)
     return list;
 }
 
+/* Counted since the start of the server. The counters are atomic, so they may be of slightly
+ * different moments. */
 static json_t *outcomes_json(struct served_study *served)
 {
     json_t *outcomes = json_object();
@@ -239,6 +249,8 @@ static json_t *compose(struct served_study *served, int64_t now)
         rounds_json(served));
 }
 
+/* Written once a second, however many ask; the lock is held while it is written, because all of
+ * it must be of one moment. */
 enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)
 {
     struct history *history = &served->sums.history;
@@ -285,6 +297,8 @@ size_t history_points_max(size_t features)
     return room > POINTS_MAX ? POINTS_MAX : room < POINTS_LEAST ? POINTS_LEAST : room;
 }
 
+/* Memory for all points at once, on the first: most studies of a server that was just started
+ * have none. */
 static bool make_room(struct history *history, size_t features)
 {
     if (history->point == NULL) {
@@ -298,15 +312,6 @@ static bool make_room(struct history *history, size_t features)
         }
     }
     return true;
-}
-
-void history_free(struct history *history)
-{
-    free(history->point);
-    free(history->value);
-    history->point = NULL;
-    history->value = NULL;
-    history->points = 0;
 }
 
 /* Every second point goes; the newest stays. */
@@ -360,6 +365,7 @@ void history_drop_beyond(struct history *history, uint64_t reports)
 
 /* ---------------------------------------------------------------- storing */
 
+/* A float by its bits, so that NAN and all digits stay. */
 static void encode_float(struct encoder *out, float value)
 {
     uint32_t bits;
@@ -375,6 +381,7 @@ static float decode_float(struct decoder *in)
     return value;
 }
 
+/* The byte table is in docs/reference/storage.md, state `history`. */
 static void encode(struct encoder *out, const struct history *history, size_t features)
 {
     encode_number(out, VERSION, 1);
@@ -396,6 +403,7 @@ static void encode(struct encoder *out, const struct history *history, size_t fe
     }
 }
 
+/* Encoded under the lock, stored without it. */
 enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_study *served)
 {
     struct encoder out = {0};
@@ -414,6 +422,7 @@ enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_
     return TREMOLO_OK;
 }
 
+/* What was taken was not stored after all: the next checkpoint takes it again. */
 void history_keep(struct served_study *served)
 {
     (void)pthread_mutex_lock(&served->sums.lock);
@@ -421,6 +430,7 @@ void history_keep(struct served_study *served)
     (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
+/* Staged only; after a failure of the sync the caller calls history_keep(). */
 enum tremolo_status history_put(struct store *store, struct served_study *served)
 {
     uint8_t *bytes = NULL;
@@ -470,6 +480,9 @@ static bool decode_points(struct history *history, struct decoder *in, size_t po
     return true;
 }
 
+/* A damaged history was found by its check value before. Here it must be one of this study:
+ * lengths and numbers are compared, and a wrong one leaves the history empty or partly filled,
+ * with MALFORMED. */
 enum tremolo_status history_decode(struct history *history, size_t features, const uint8_t *value,
                                    size_t length)
 {
@@ -506,6 +519,7 @@ struct sampler {
     struct background thread;
 };
 
+/* Asked between two studies: with thousands of them a tick may take seconds. */
 static bool is_stopping(struct sampler *sampler)
 {
     background_lock(&sampler->thread);
@@ -526,6 +540,7 @@ static bool pause_for(struct sampler *sampler, int64_t ms)
     return !is_stopping(sampler);
 }
 
+/* One tick for every study, then a pause that is PAUSE_FACTOR times as long as the tick took. */
 static void *sampler_main(void *argument)
 {
     struct sampler *sampler = argument;

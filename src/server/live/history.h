@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "tremolo_status.h"
 
@@ -74,7 +75,14 @@ void history_add_point(struct history *history, size_t features, struct history_
 
 /* Forget what was seen of more reports than there are: a log may be older than its history. */
 void history_drop_beyond(struct history *history, uint64_t reports);
-void history_free(struct history *history); /* its points */
+static inline void history_free(struct history *history) /* its points */
+{
+    free(history->point);
+    free(history->value);
+    history->point = NULL;
+    history->value = NULL;
+    history->points = 0;
+}
 
 /* Stage what came since the last time under the study's tag; takes its lock. */
 TREMOLO_MUST_USE enum tremolo_status history_put(struct store *store, struct served_study *served);

@@ -30,6 +30,7 @@ static struct index_slot *make_slots(size_t capacity)
     return slots;
 }
 
+/* All keys have moved to the new slots. */
 static void forget_old(struct index *index)
 {
     free(index->old);
@@ -59,6 +60,7 @@ void index_clear(struct index *index)
     index->count = 0;
 }
 
+/* The caller has made sure that a slot is free, so the loop ends. */
 static void put(struct index *index, const struct index_slot *key)
 {
     size_t mask = index->capacity - 1;
@@ -84,6 +86,8 @@ static void move_slots(struct index *index, size_t count)
     }
 }
 
+/* Grows by doubling. The old slots stay; index_add() moves a few of them each time, so that no
+ * report waits for all. */
 enum tremolo_status index_reserve(struct index *index, size_t more)
 {
     size_t wanted = index->count + more;
@@ -106,6 +110,7 @@ enum tremolo_status index_reserve(struct index *index, size_t more)
     return TREMOLO_OK;
 }
 
+/* MOVES slots move with each key, so a table has moved long before the next one is full. */
 void index_add(struct index *index, uint64_t hash, uint64_t place)
 {
     put(index, &(struct index_slot){hash, place});
@@ -115,6 +120,8 @@ void index_add(struct index *index, uint64_t hash, uint64_t place)
     }
 }
 
+/* A key may be anywhere in hundreds of megabytes: asked for early, its slot has come from memory
+ * when it is needed. */
 void index_prefetch(const struct index *index, uint64_t hash)
 {
     if (index->capacity > 0) {
@@ -125,6 +132,7 @@ void index_prefetch(const struct index *index, uint64_t hash)
     }
 }
 
+/* SipHash under a key of this process: without it, ids that collide cannot be made. */
 uint64_t index_hash(const uint8_t secret[INDEX_KEY_BYTES], const void *key, size_t length)
 {
     uint8_t digest[crypto_shorthash_BYTES];
@@ -152,6 +160,7 @@ static inline uint64_t search(const struct index_slot *slots, size_t capacity, s
     return 0;
 }
 
+/* First the new slots, then the old ones that have not moved. The cursor counts through both. */
 uint64_t index_find(const struct index *index, uint64_t hash, size_t *cursor)
 {
     uint64_t place = 0;

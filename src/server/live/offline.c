@@ -30,6 +30,8 @@ struct wanted {
     char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
 };
 
+/* Called for each study of the store: keep the one that is wanted, count all, and name the first
+ * few. One that cannot be read may be another than the wanted one, so it ends nothing. */
 static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
                                       const uint8_t *value, size_t length)
 {
@@ -55,6 +57,7 @@ static enum tremolo_status take_study(void *context, const uint8_t *key, size_t 
     return TREMOLO_OK;
 }
 
+/* Which study it is, or why that cannot be said. */
 static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOLO_WORDS_BYTES])
 {
     if (wanted->served == NULL && wanted->refused[0] != '\0') {
@@ -73,6 +76,7 @@ static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOL
     return TREMOLO_OK;
 }
 
+/* One study is recovered alone. Rows of others are ignored then, unless it is the only one. */
 enum tremolo_status served_load(struct served_study **served, struct store *store,
                                 const char *study, char words[TREMOLO_WORDS_BYTES])
 {
@@ -101,6 +105,7 @@ enum tremolo_status served_load(struct served_study **served, struct store *stor
     return status;
 }
 
+/* The same recovery and the same computation as a server's, so the answer has the same bits. */
 enum tremolo_status tremolo_server_offline(char **json, const char *data, const char *study,
                                            double level, char words[TREMOLO_WORDS_BYTES])
 {
@@ -137,6 +142,7 @@ struct check {
     uint64_t segments, sound, reports; /* of the log; records in the sound ones */
 };
 
+/* For the audit and for checks here. Only the first FINDINGS_MAX are kept; all are counted. */
 static void note(void *context, const char *words)
 {
     struct check *check = context;
@@ -214,6 +220,8 @@ static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t 
     return rescue->to->put(rescue->to, rescue->kind, key, key_length, value, length);
 }
 
+/* Positions count again from 1 without a gap in the new store, because damaged segments are left
+ * out. */
 static enum tremolo_status copy_segments(struct rescue *rescue, uint64_t last)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -264,6 +272,8 @@ static enum tremolo_status fill_rescue(struct rescue *rescue, uint64_t last,
     return status == TREMOLO_OK ? rescue->to->sync(rescue->to) : status;
 }
 
+/* The new directory must not exist: nothing is overwritten. It gets no keys; the operator copies
+ * them. */
 static enum tremolo_status save(struct check *check, struct store *store, uint64_t last,
                                 const char *directory, char words[TREMOLO_WORDS_BYTES])
 {
@@ -300,6 +310,8 @@ static void note_range(struct check *check, uint64_t first, uint64_t last)
     note(check, words);
 }
 
+/* Every position by itself, up to the last that there should be. Neighbours that are damaged are
+ * one finding. */
 static void check_segments(struct check *check, struct store *store, uint64_t last)
 {
     uint64_t bad_from = 0;
@@ -339,6 +351,7 @@ static void recover(struct check *check, const char *data)
     }
 }
 
+/* What was recovered, or read, of each study. */
 static json_t *studies_json(const struct check *check)
 {
     json_t *list = json_array();
@@ -353,6 +366,7 @@ static json_t *studies_json(const struct check *check)
     return list;
 }
 
+/* The answer of tremolo check. "lossy" says that acknowledged reports are missing or may be. */
 static json_t *document(struct check *check, const struct store_audit *audit, const char *data)
 {
     bool lossy = audit->tip_damaged || audit->acknowledged > audit->commits;
@@ -366,6 +380,9 @@ static json_t *document(struct check *check, const struct store_audit *audit, co
                      "findings", findings, "saved", saved, "studies", studies_json(check));
 }
 
+/* First every row by itself; if nothing was found, all rows against each other, as a server
+ * would recover them. What is saved is read from the audited store, which leaves out what is
+ * damaged. */
 enum tremolo_status tremolo_server_check(char **json, const char *data, const char *rescued,
                                          char words[TREMOLO_WORDS_BYTES])
 {

@@ -75,6 +75,8 @@ static void name_row(char words[TREMOLO_WORDS_BYTES], const uint8_t *key, size_t
                    what, path, path[0] != '\0' ? " " : "", reason);
 }
 
+/* The row must be of this version and under its own id: a study that hashes to another id is
+ * another study. */
 enum tremolo_status served_from_row(struct served_study **served, const uint8_t *key,
                                     size_t key_length, const uint8_t *value, size_t length,
                                     const uint8_t *signing_key, const uint8_t *secret,
@@ -107,11 +109,13 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
 
 /* ---------------------------------------------------------------- discarded spans */
 
+/* Spans are half open: `to` itself is outside. */
 static bool holds(const struct served_discard *discard, unsigned round, int64_t arrived)
 {
     return discard->round == round && discard->from <= arrived && arrived < discard->to;
 }
 
+/* Segments of time 0, of a cluster, are never discarded: their time is unknown. */
 static bool is_discarded(const struct served_study *served, unsigned round, int64_t arrived)
 {
     for (size_t i = 0; i < served->log.discard_count; i++) {
@@ -122,6 +126,7 @@ static bool is_discarded(const struct served_study *served, unsigned round, int6
     return false;
 }
 
+/* Never earlier than the segment before or the end of a discarded span, whatever the clock does. */
 int64_t served_arrival_time(const struct served_study *served, int64_t now)
 {
     return now > served->log.time ? now : served->log.time;
@@ -139,6 +144,7 @@ static struct served_discard *next_discard(struct served_study *served)
     return &grown[served->log.discard_count];
 }
 
+/* There is room: next_discard() was called. Later segments get times from `to` on. */
 static void add_discard(struct served_study *served, const struct served_discard *discard)
 {
     served->log.discards[served->log.discard_count++] = *discard;
@@ -148,6 +154,8 @@ static void add_discard(struct served_study *served, const struct served_discard
 
 /* ---------------------------------------------------------------- states */
 
+/* Memory for the round is made here. The numbers are compared by take_round(), or by the mirror
+ * of a cluster. */
 enum tremolo_status served_decode_round(struct served_study *served, unsigned round,
                                         const uint8_t *value, size_t length)
 {
@@ -177,6 +185,8 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
 /* What follows takes one state, of a study that is there: `number` is what its key names after the
  * tag. Keys come in order, so rounds and spans come from 0 upwards without a gap. */
 
+/* Rounds come in order, and a round begins when the one before has ended. Vectors must be such
+ * that a device accepts them. */
 static enum tremolo_status take_round(struct served_study *served, unsigned round,
                                       const uint8_t *value, size_t length)
 {
@@ -205,6 +215,7 @@ static enum tremolo_status take_final(struct served_study *served, unsigned numb
     return TREMOLO_OK;
 }
 
+/* Spans are numbered from 0 without a gap, so a missing one is noticed. */
 static enum tremolo_status take_discard(struct served_study *served, unsigned number,
                                         const uint8_t *value, size_t length)
 {
@@ -224,6 +235,7 @@ static enum tremolo_status take_discard(struct served_study *served, unsigned nu
     return TREMOLO_OK;
 }
 
+/* The sums must be of this study's shape; compare() checks later that they are of this log. */
 static enum tremolo_status take_checkpoint(struct served_study *served, unsigned round,
                                            const uint8_t *value, size_t length)
 {
@@ -247,6 +259,7 @@ static enum tremolo_status take_checkpoint(struct served_study *served, unsigned
     return TREMOLO_OK;
 }
 
+/* Charts only. It is recovered as strictly as the rest, because a wrong row means damage. */
 static enum tremolo_status take_history(struct served_study *served, unsigned number,
                                         const uint8_t *value, size_t length)
 {
@@ -271,6 +284,8 @@ static const struct state_kind {
     {"history", false, take_history, "history", "the history", "is not one of it"},
 };
 
+/* One row of a kind: the study by its key, then its content. A row of no study is damage, unless
+ * only some studies are recovered. */
 static enum tremolo_status recover_state(void *context, const uint8_t *key, size_t key_length,
                                          const uint8_t *value, size_t length)
 {
@@ -324,6 +339,7 @@ static enum tremolo_status recover_states(struct recovery *recovery)
 
 /* ---------------------------------------------------------------- the log */
 
+/* Round and name together: a device has its samples in each round. */
 size_t served_device_key(uint8_t key[SERVED_DEVICE_KEY_BYTES], const struct arrival *arrival)
 {
     key[0] = (uint8_t)(arrival->round >> 8);
@@ -354,6 +370,7 @@ static enum tremolo_status index_key(struct recovery *recovery, struct index *in
     return status;
 }
 
+/* Into the index of ids; in studies with keys into that of devices, too. */
 static enum tremolo_status index_record(struct recovery *recovery, struct served_study *served,
                                         const struct arrival *arrival, uint64_t place)
 {
@@ -386,6 +403,8 @@ static enum tremolo_status read_names(struct arrival *arrival, const struct serv
     return status;
 }
 
+/* The same check as at arrival, without the MAC: the log does not depend on the key. A stored
+ * report that fails it is damage. */
 static enum tremolo_status fold_record(struct served_round *round,
                                        const struct served_study *served, struct arrival *arrival)
 {
@@ -424,6 +443,7 @@ static enum tremolo_status recover_record(struct recovery *recovery, struct serv
                : status;
 }
 
+/* The records must fill the segment exactly, and be as many as its head says. */
 static enum tremolo_status recover_segment(struct recovery *recovery, struct served_study *served,
                                            const struct store_segment *segment)
 {
@@ -448,6 +468,8 @@ static enum tremolo_status recover_segment(struct recovery *recovery, struct ser
                         (unsigned long long)segment->position, served->id_text);
 }
 
+/* One pass over the log for all studies together. Segments of studies that are not wanted are
+ * skipped. */
 static enum tremolo_status recover_log(struct recovery *recovery)
 {
     struct store_segment segment = {0};
@@ -496,6 +518,8 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
     return TREMOLO_OK;
 }
 
+/* States first, because folding a record needs its round; then the log; then both are compared.
+ * No lock is needed: no other thread knows the studies yet. */
 enum tremolo_status served_recover_all(struct studies *studies, bool all, struct store *store,
                                        char words[TREMOLO_WORDS_BYTES])
 {
@@ -550,6 +574,7 @@ static enum tremolo_status fold_segment(struct served_round *round, struct serve
     return status;
 }
 
+/* The sums of the newest round again, without the span: one pass over the whole log. */
 static enum tremolo_status fold_anew(struct served_round *round, struct served_discard *discard,
                                      struct served_study *served, struct store *store)
 {
@@ -567,6 +592,8 @@ static enum tremolo_status fold_anew(struct served_round *round, struct served_d
     return status;
 }
 
+/* Staged together with the checkpoint without the span: one transaction, so that neither is
+ * there alone. */
 static enum tremolo_status put_discard(struct store *store, const struct served_study *served,
                                        const struct served_discard *discard)
 {
@@ -618,6 +645,8 @@ static enum tremolo_status store_discard(struct served_study *served, struct sto
     return TREMOLO_OK;
 }
 
+/* The slow pass over the log is made without the lock of the sums, which readers need;
+ * write_lock keeps the log from growing. */
 enum tremolo_status served_discard(struct served_study *served, struct store *store, int64_t from,
                                    int64_t to, int64_t now, uint64_t *reports)
 {

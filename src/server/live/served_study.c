@@ -1,6 +1,10 @@
-/* served_study.c -- making a study, and storing it; recover.c brings it back.
+/* served_study.c -- a study as it is served: made, stored, its rounds, its sums; and the list of studies.
  *
- * What is stored of a study, by kind and key (docs/reference/storage.md):
+ * The rounds are the paper's iteration, one durable step at a time. The next round's coefficients and
+ * vectors follow from the sums of the rounds that ended, so a restart computes again what was
+ * broadcast, and only the broadcast integers are stored.
+ *
+ * What is stored of a study, by kind and key (docs/reference/storage.md); recover.c brings it back:
  *
  *     study       tag                the published JSON of the study
  *     round       tag, round (2)     opened_at (8), closed_at (8), beta (8 d), vectors (2 m d)
@@ -9,21 +13,26 @@
  *     discarded   tag, number (2)    round (2), from (8), to (8), reports (8) (recover.c)
  *     history     tag                what charts show of the past (history.c)
  *
- * Integers big-endian, doubles by their bits. */
+ * Integers big-endian, doubles by their bits.
+ *
+ * Locks (served_study.h): a function that reads `sums` says "Lock held" if its caller must hold sums.lock. The
+ * holder of the writer's write_lock is the only one that changes them, so it may read without. */
 #include "served_study.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "document.h"
 #include "encoder.h"
-#include "rounds.h"
 #include "study_internal.h"
 
 /* ---------------------------------------------------------------- making */
 
+/* A round without memory is all zero; served_prepare_round() begins again then. */
 static void free_round(struct served_round *round)
 {
     free(round->beta);
@@ -32,6 +41,7 @@ static void free_round(struct served_round *round)
     *round = (struct served_round){0};
 }
 
+/* Rounds are made when they begin: a study may plan thousands. */
 bool served_prepare_round(struct served_study *served, unsigned round)
 {
     struct served_round *made = &served->sums.rounds[round];
@@ -83,6 +93,8 @@ void served_free(struct served_study *served)
     free(served);
 }
 
+/* What does not change while the study is served. Readers pass no keys: zeros sign nothing that
+ * leaves the process. */
 static enum tremolo_status fill(struct served_study *served, const uint8_t *signing_key,
                                 const uint8_t *secret)
 {
@@ -112,6 +124,7 @@ static enum tremolo_status fill(struct served_study *served, const uint8_t *sign
     return rounds_open_next(served, (int64_t)time(NULL));
 }
 
+/* Nothing is stored, and no other thread knows the study: no lock is needed. */
 enum tremolo_status served_new(struct served_study **served,
                                struct tremolo_study_problems *problems, const char *json,
                                size_t length, const uint8_t *signing_key, const uint8_t *secret)
@@ -141,6 +154,8 @@ bool served_is_done(const struct served_study *served)
            served->sums.rounds[served->sums.opened - 1].closed_at != 0;
 }
 
+/* Each device gives up to terms->samples reports in each round, so the largest round says how
+ * many there are at least. */
 uint64_t served_devices(const struct served_study *served)
 {
     uint64_t most = 0;
@@ -151,6 +166,7 @@ uint64_t served_devices(const struct served_study *served)
     return (most + served->terms->samples - 1) / served->terms->samples;
 }
 
+/* 16 of the 32 bytes of a name, folded: names of equal length differ in either half. */
 unsigned served_bucket(const struct served_study *served, const struct arrival *arrival)
 {
     uint8_t padded[32] = {0};
@@ -166,11 +182,13 @@ unsigned served_bucket(const struct served_study *served, const struct arrival *
 
 /* ---------------------------------------------------------------- the list of studies */
 
+/* The struct is zero: 32,768 empty slots. */
 void studies_init(struct studies *studies)
 {
     (void)pthread_rwlock_init(&studies->lock, NULL);
 }
 
+/* No other thread uses the list any more. */
 void studies_free(struct studies *studies)
 {
     for (size_t i = 0; i < studies->count; i++) {
@@ -192,6 +210,7 @@ static struct served_study **slot_of(struct studies *studies, const uint8_t *tag
     return &studies->slot[at];
 }
 
+/* Takes the list's lock for writing. A study is complete and durable when it is added. */
 void studies_add(struct studies *studies, struct served_study *served)
 {
     (void)pthread_rwlock_wrlock(&studies->lock);
@@ -200,6 +219,7 @@ void studies_add(struct studies *studies, struct served_study *served)
     (void)pthread_rwlock_unlock(&studies->lock);
 }
 
+/* The list only grows, so every index below the count stays valid. */
 size_t studies_count(struct studies *studies)
 {
     (void)pthread_rwlock_rdlock(&studies->lock);
@@ -226,6 +246,7 @@ struct served_study *studies_find(struct studies *studies, const uint8_t *tag)
 
 /* ---------------------------------------------------------------- storing */
 
+/* The text is the normalised study, the one that its id is the hash of. */
 enum tremolo_status served_put_study(struct store *store, const struct served_study *served)
 {
     char *json = NULL;
@@ -238,6 +259,7 @@ enum tremolo_status served_put_study(struct store *store, const struct served_st
     return status;
 }
 
+/* Vectors as the integers that were broadcast: debiasing uses exactly these. */
 void served_encode_round(struct encoder *out, const struct served_study *served, unsigned round)
 {
     const struct served_round *stored = &served->sums.rounds[round];
@@ -252,6 +274,8 @@ void served_encode_round(struct encoder *out, const struct served_study *served,
     }
 }
 
+/* Under the tag and a number. Takes the first failure of the encoder into account, and frees its
+ * bytes. */
 enum tremolo_status served_put_encoded(struct store *store, const char *kind,
                                        const struct served_study *served, unsigned number,
                                        const struct encoder *value)
@@ -268,6 +292,7 @@ enum tremolo_status served_put_encoded(struct store *store, const char *kind,
     return status;
 }
 
+/* Staged; a round may be put again when it closes. */
 enum tremolo_status served_put_round(struct store *store, const struct served_study *served,
                                      unsigned round)
 {
@@ -291,6 +316,7 @@ enum tremolo_status served_put_checkpoint(struct store *store, struct served_stu
     return served_put_encoded(store, "checkpoint", served, round, &out);
 }
 
+/* The sums give back the memory that only adding needs. Called under write_lock, after the sync. */
 void served_checkpointed(struct served_study *served)
 {
     struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
@@ -298,9 +324,396 @@ void served_checkpointed(struct served_study *served)
     tremolo_moments_rest(newest->moments);
 }
 
+/* After a restore: rounds after `last` may have been broadcast by the original. */
 enum tremolo_status served_put_final(struct store *store, const struct served_study *served,
                                      unsigned last)
 {
     uint8_t value[2] = {(uint8_t)(last >> 8), (uint8_t)last};
     return store->put(store, "final", served->id, STORE_STUDY_BYTES, value, sizeof value);
+}
+
+/* ---------------------------------------------------------------- what an estimate is made from */
+
+/* The seed is the study's id, so the vectors of a round are the same after every restart. */
+static struct tremolo_iterate_options options_of(const struct served_study *served)
+{
+    return (struct tremolo_iterate_options){
+        .rounds = served->sums.round_limit,
+        .vectors = served->study->vectors,
+        .step = served->terms->step > 0.0 ? served->terms->step : 1.0,
+        .radius = served->terms->radius,
+        .seed = bytes_get_u64(served->id),
+        .intercept = true,
+    };
+}
+
+/* Debias one round's sums with the vectors exactly as broadcast. Lock held. */
+static enum tremolo_status evidence_of(struct tremolo_debiased **evidence,
+                                       struct served_study *served, unsigned round)
+{
+    return tremolo_release_evidence(evidence, served->sums.rounds[round].moments, &served->release,
+                                    served->sums.rounds[round].vectors);
+}
+
+/* The sums of rounds [first, end) merged, and their vectors, weighted. */
+static enum tremolo_status merge(struct tremolo_moments *merged, double *V,
+                                 const struct served_study *served, unsigned first, unsigned end)
+{
+    size_t count = (size_t)served->study->vectors * served->study->dimension;
+    enum tremolo_status status = TREMOLO_OK;
+    uint64_t reports = 0;
+    for (unsigned t = first; t < end; t++) {
+        reports += tremolo_moments_count(served->sums.rounds[t].moments);
+    }
+    for (unsigned t = first; t < end && status == TREMOLO_OK; t++) {
+        double share = reports > 0 ? (double)tremolo_moments_count(served->sums.rounds[t].moments) /
+                                         (double)reports
+                                   : 0.0;
+        tremolo_release_from_wire(V + (t - first) * count, served->sums.rounds[t].vectors, count,
+                                  sqrt(share));
+        status = tremolo_moments_merge(merged, served->sums.rounds[t].moments);
+    }
+    return status;
+}
+
+/* Rounds are merged by adding their exact sums; the vectors of each weigh by its share of the
+ * reports. */
+enum tremolo_status rounds_evidence(struct tremolo_evidence *evidence, struct served_study *served,
+                                    int round)
+{
+    unsigned first = round == ROUNDS_ALL ? 0 : (unsigned)round;
+    unsigned end = round == ROUNDS_ALL ? served->sums.opened : first + 1;
+    struct tremolo_sample_release release = served->release;
+    struct tremolo_moments *merged = NULL;
+    *evidence = (struct tremolo_evidence){.watched = false};
+    release.vectors = (end - first) * served->study->vectors;
+    double *V = calloc(release.vectors * served->study->dimension + 1, sizeof *V);
+    release.V = V;
+    enum tremolo_status status =
+        V == NULL ? TREMOLO_NO_MEMORY : tremolo_release_sums(&merged, served->study);
+    if (status == TREMOLO_OK) {
+        status = merge(merged, V, served, first, end);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_evidence_of(evidence, merged, served->study, &served->honest, &release);
+    }
+    tremolo_moments_free(merged);
+    free(V);
+    return status;
+}
+
+/* Add the counts of a round to those before; `counts` has room for both sides. */
+static void add_tail(struct tremolo_tail *sum, uint64_t *counts, const struct tremolo_tail *more)
+{
+    size_t n = more->limits.released;
+    sum->limits = more->limits;
+    sum->reports += more->reports;
+    sum->set_aside += more->set_aside;
+    for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
+        sum->beyond[k] += more->beyond[k];
+    }
+    for (size_t i = 0; i < n; i++) {
+        counts[i] += more->high[i];
+        counts[n + i] += more->low[i];
+    }
+    sum->high = counts;
+    sum->low = counts + n;
+}
+
+/* The counts of all rounds are added under the lock, and judged without it. */
+bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
+{
+    struct tremolo_tail sum = {.reports = 0};
+    struct tremolo_tail tail;
+    uint64_t *counts = calloc(2 * served->honest.limits.released, sizeof *counts);
+    bool known = counts != NULL;
+    (void)pthread_mutex_lock(&served->sums.lock);
+    for (unsigned t = 0; t < served->sums.opened && known; t++) {
+        known = tremolo_moments_tail(&tail, served->sums.rounds[t].moments) &&
+                tail.limits.released == served->honest.limits.released;
+        if (known) {
+            add_tail(&sum, counts, &tail);
+        }
+    }
+    (void)pthread_mutex_unlock(&served->sums.lock);
+    known = known && sum.reports > 0;
+    if (known) {
+        tremolo_tails_judge(tails, &sum, &served->honest);
+    }
+    free(counts);
+    return known;
+}
+
+/* ---------------------------------------------------------------- iteration */
+
+/* The callback answers closed rounds from their sums and stops at the first
+ * one that is not closed, keeping what it would be released with. */
+struct replay {
+    struct served_study *served;
+    double *beta;
+    double *V;
+    bool stopped;
+};
+
+/* All rounds but the last are closed, so this is `opened` or one less. */
+static unsigned closed_rounds(const struct served_study *served)
+{
+    unsigned closed = 0;
+    while (closed < served->sums.opened && served->sums.rounds[closed].closed_at != 0) {
+        closed++;
+    }
+    return closed;
+}
+
+/* For tremolo_iterate(): answers a round from its stored sums, and stops it at the first that is
+ * still open. */
+static enum tremolo_status replay_round(void *context, size_t round, const double *beta,
+                                        const double *V, size_t vectors,
+                                        struct tremolo_debiased **evidence)
+{
+    struct replay *replay = context;
+    size_t d = replay->served->study->dimension;
+    if (round < closed_rounds(replay->served)) {
+        return evidence_of(evidence, replay->served, (unsigned)round);
+    }
+    memcpy(replay->beta, beta, d * sizeof *beta);
+    if (vectors > 0) {
+        memcpy(replay->V, V, vectors * d * sizeof *V);
+    }
+    replay->stopped = true;
+    return TREMOLO_ROUND_PASSED;
+}
+
+/* Computes from the last closed round on: its beta holds what came before. The caller makes the
+ * round durable before any client may see it. */
+enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
+{
+    struct served_round *next = &served->sums.rounds[served->sums.opened];
+    size_t d = served->study->dimension;
+    size_t m = served->study->vectors;
+    if (!served_prepare_round(served, served->sums.opened)) {
+        return TREMOLO_NO_MEMORY;
+    }
+    double *beta = calloc(d, sizeof *beta);
+    double *V = calloc(m * d + 1, sizeof *V);
+    struct tremolo_iterate_options options = options_of(served);
+    struct replay replay = {served, beta, V, false};
+    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    if (served->sums.opened >
+        0) { /* what came before is in the beta of the round that has closed */
+        options.first = served->sums.opened - 1;
+        options.start = served->sums.rounds[options.first].beta;
+    }
+    if (beta != NULL && V != NULL) {
+        status = tremolo_iterate(NULL, NULL, NULL, d, &options, replay_round, &replay);
+    }
+    if (replay.stopped) {
+        memcpy(next->beta, beta, d * sizeof *beta);
+        tremolo_release_to_wire(next->vectors, V, m * d);
+        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL,
+                                          (uint16_t)served->sums.opened};
+        status = tremolo_round_check(served->study, &broadcast);
+    }
+    if (status == TREMOLO_OK) {
+        next->opened_at = now;
+        next->closed_at = 0;
+        served->sums.opened++;
+    }
+    free(beta);
+    free(V);
+    return status;
+}
+
+/* The same replay over all rounds, for the final coefficients. Lock held. */
+enum tremolo_status rounds_finish(double *last, double *average, struct served_study *served)
+{
+    struct tremolo_iterate_options options = options_of(served);
+    struct replay replay = {served, NULL, NULL, false};
+    if (!served_is_done(served)) {
+        return TREMOLO_BAD_ARGUMENT; /* the caller's bug */
+    }
+    return tremolo_iterate(last, average, NULL, served->study->dimension, &options, replay_round,
+                           &replay);
+}
+
+/* |S beta - Z|: how far the round's start is from the solution of its own evidence. */
+static double gradient_norm(const double *S, const double *Z, const double *beta, size_t d)
+{
+    double norm2 = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double gradient = -Z[i];
+        for (size_t j = 0; j < d; j++) {
+            gradient += S[i * d + j] * beta[j];
+        }
+        norm2 += gradient * gradient;
+    }
+    return sqrt(norm2);
+}
+
+/* Ballots have no S of this form, and one report has no variance. */
+enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *served, unsigned round)
+{
+    size_t d = served->study->dimension;
+    struct tremolo_debiased *evidence = NULL;
+    if (served->study->release == TREMOLO_RELEASE_BALLOT ||
+        tremolo_moments_count(served->sums.rounds[round].moments) < 2) {
+        *norm = NAN;
+        return TREMOLO_OK;
+    }
+    double *S = calloc(d * d + d, sizeof *S);
+    if (S == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    double *Z = S + d * d;
+    enum tremolo_status status = evidence_of(&evidence, served, round);
+    if (status == TREMOLO_OK) {
+        tremolo_debias_moments(S, Z, NULL, evidence, options_of(served).intercept);
+        *norm = gradient_norm(S, Z, served->sums.rounds[round].beta, d);
+    }
+    tremolo_debias_free(evidence);
+    free(S);
+    return status;
+}
+
+/* ---------------------------------------------------------------- admission */
+
+/* Bounded by the study's devices and by what the sums can hold without overflow. */
+uint64_t rounds_room(const struct served_study *served)
+{
+    const struct tremolo_moments *sums = served->sums.rounds[served->sums.opened - 1].moments;
+    uint64_t taken = tremolo_moments_count(sums);
+    uint64_t most = served->terms->devices * served->terms->samples;
+    uint64_t fit = tremolo_moments_reports_max(sums);
+    most = most < fit ? most : fit;
+    return taken < most ? most - taken : 0;
+}
+
+struct rounds_view rounds_view(const struct served_study *served, uint64_t staged, uint64_t room)
+{
+    return (struct rounds_view){
+        .newest = served->sums.opened - 1,
+        .closed = served->sums.rounds[served->sums.opened - 1].closed_at != 0,
+        .full = staged >= room,
+    };
+}
+
+/* Pure: the embedded log asks with its own counts, a gateway with what it knows of the cluster. */
+enum server_outcome rounds_admit(const struct rounds_view *view,
+                                 const struct tremolo_study_terms *terms, unsigned round,
+                                 int64_t now)
+{
+    if (now < terms->opens) {
+        return OUTCOME_TOO_EARLY;
+    }
+    if (round > view->newest) {
+        return OUTCOME_WRONG_ROUND;
+    }
+    bool over = round < view->newest || view->closed || now >= terms->closes;
+    return over || view->full ? OUTCOME_CLOSED : OUTCOME_PENDING;
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* Never with fewer than two reports: such a round could not be estimated from. */
+bool rounds_is_due(const struct served_study *served, int64_t now)
+{
+    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    uint64_t count = tremolo_moments_count(newest->moments);
+    if (newest->closed_at != 0 || count < 2 || served->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
+        return false;
+    }
+    bool by_count = served->terms->close_reports > 0 && count >= served->terms->close_reports;
+    bool by_time = served->terms->close_seconds > 0 &&
+                   now - newest->opened_at >= (int64_t)served->terms->close_seconds;
+    return by_count || by_time;
+}
+
+/* ---------------------------------------------------------------- as devices ask for it */
+
+/* "waiting" also while a round is full or closing: devices come again for the next. */
+const char *round_state(const struct served_study *served, int64_t now)
+{
+    bool full = rounds_room(served) == 0;
+    bool over = served_is_done(served) || now >= served->terms->closes;
+    if (over || (full && served->sums.opened == served->sums.round_limit)) {
+        return "done";
+    }
+    return full || served->sums.closing || now < served->terms->opens ? "waiting" : "open";
+}
+
+struct round_window round_next(const struct served_study *served, int64_t now)
+{
+    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    if (now < served->terms->opens) {
+        return (struct round_window){served->terms->opens - now, served->terms->opens - now + 60};
+    }
+    if (served->terms->close_seconds == 0) {
+        return (struct round_window){1, 10};
+    }
+    int64_t left = newest->opened_at + (int64_t)served->terms->close_seconds - now;
+    int64_t spread = (int64_t)served->terms->close_seconds / 4;
+    left = left < 1 ? 1 : left;
+    return (struct round_window){left, left + (spread < 1 ? 1 : spread)};
+}
+
+/* One row a vector, as the integers that the signature covers. */
+static json_t *vectors_json(const struct served_study *served, const int16_t *vectors)
+{
+    json_t *rows = json_array();
+    size_t d = served->study->dimension;
+    for (size_t j = 0; j < served->study->vectors; j++) {
+        json_t *row = json_array();
+        for (size_t i = 0; i < d; i++) {
+            json_latch_append(&row, json_integer(vectors[j * d + i]));
+        }
+        json_latch_append(&rows, row);
+    }
+    return rows;
+}
+
+/* Over study, number and vectors of the round. Without memory it is left out, and devices refuse
+ * the round. */
+static void add_signature(json_t **answer, const struct served_study *served,
+                          const struct tremolo_round *round, const uint8_t *signing_key)
+{
+    uint8_t signature[TREMOLO_SIGNATURE_BYTES];
+    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNATURE_BYTES)];
+    if (tremolo_round_sign(signature, served->study, round, signing_key) == TREMOLO_OK &&
+        tremolo_base64_encode(text, sizeof text, signature, sizeof signature) == TREMOLO_OK) {
+        json_latch_set(answer, "signature", json_string(text));
+    }
+}
+
+/* Null where the operator or the number of reports ends it. */
+static json_t *closing_time(const struct served_study *served, const struct served_round *round)
+{
+    if (served->terms->close_seconds > 0) {
+        return json_integer(round->opened_at + (int64_t)served->terms->close_seconds);
+    }
+    return served->terms->closes == INT64_MAX ? json_null() : json_integer(served->terms->closes);
+}
+
+/* Composed under the lock, written to text without it. */
+enum tremolo_status round_json(char **json, struct served_study *served, const uint8_t *signing_key,
+                               int64_t now)
+{
+    (void)pthread_mutex_lock(&served->sums.lock);
+    unsigned number_open = served->sums.opened - 1;
+    const struct served_round *newest = &served->sums.rounds[number_open];
+    const char *state = round_state(served, now);
+    struct round_window next = round_next(served, now);
+    json_t *answer = json_pack(
+        "{s:s, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I}}", "study", served->id_text, "round",
+        (json_int_t)number_open, "rounds", (json_int_t)served->terms->rounds, "state", state,
+        "vectors", vectors_json(served, newest->vectors), "beta",
+        json_latch_numbers(newest->beta, served->study->dimension), "closes",
+        closing_time(served, newest), "reports", (json_int_t)tremolo_moments_count(newest->moments),
+        "next", "earliest", (json_int_t)next.earliest, "latest", (json_int_t)next.latest);
+    if (strcmp(state, "open") == 0) {
+        struct tremolo_round round = {served->study->vectors > 0 ? newest->vectors : NULL,
+                                      (uint16_t)number_open};
+        add_signature(&answer, served, &round, signing_key);
+    }
+    (void)pthread_mutex_unlock(&served->sums.lock);
+    return json_latch_text(json, answer, JSON_LATCH_EXACT);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Grows to twice the size, so that many small numbers cost few allocations. After a failure
+ * every call does nothing. */
 uint8_t *encode_room(struct encoder *encoder, size_t size)
 {
     if (encoder->status != TREMOLO_OK) {
@@ -33,6 +35,7 @@ void encode_bytes(struct encoder *encoder, const void *bytes, size_t size)
     }
 }
 
+/* Big-endian, the last `size` bytes of the value. */
 void encode_number(struct encoder *encoder, uint64_t value, size_t size)
 {
     uint8_t *at = encode_room(encoder, size);
@@ -41,6 +44,7 @@ void encode_number(struct encoder *encoder, uint64_t value, size_t size)
     }
 }
 
+/* By its bits: exact, NAN included. */
 void encode_double(struct encoder *encoder, double number)
 {
     uint64_t bits;
@@ -57,6 +61,7 @@ void encode_moments(struct encoder *encoder, const struct tremolo_moments *momen
     }
 }
 
+/* Once something was missing, everything after it is missing. */
 const uint8_t *decode_bytes(struct decoder *decoder, size_t size)
 {
     if (decoder->failed || decoder->left < size) {

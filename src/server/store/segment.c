@@ -9,6 +9,7 @@
 
 static const uint8_t magic[4] = {'T', 'S', 'G', '2'};
 
+/* The segment is the only format here with little-endian numbers. */
 static void put_le(uint8_t *bytes, uint64_t value, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -16,6 +17,7 @@ static void put_le(uint8_t *bytes, uint64_t value, unsigned count)
     }
 }
 
+/* To twice what is needed: a segment is kept and used again for the next batch. */
 static enum tremolo_status reserve(struct segment *segment, size_t more)
 {
     size_t wanted = segment->length + more;
@@ -35,6 +37,8 @@ static enum tremolo_status reserve(struct segment *segment, size_t more)
     return TREMOLO_OK;
 }
 
+/* The check value is written at the end (segment_seal), but its room is made with each record,
+ * so that sealing cannot fail. */
 enum tremolo_status segment_add(struct segment *segment, const struct segment_record *record,
                                 uint32_t *offset)
 {
@@ -63,6 +67,7 @@ enum tremolo_status segment_add(struct segment *segment, const struct segment_re
     return TREMOLO_OK;
 }
 
+/* No record follows: the check value covers everything before it. */
 enum tremolo_status segment_seal(struct segment *segment, int64_t arrived)
 {
     if (segment->count == 0) {
@@ -89,6 +94,7 @@ void segment_free(struct segment *segment)
     *segment = (struct segment){0};
 }
 
+/* The length is that of the row; the check value is its last bytes. */
 enum tremolo_status segment_check(const uint8_t *bytes, size_t length)
 {
     uint8_t check[SEGMENT_CHECK_BYTES];
@@ -115,6 +121,8 @@ int64_t segment_arrived(const uint8_t *bytes)
     return (int64_t)time;
 }
 
+/* Every length is compared with what is left before it is used: fuzzers call this with arbitrary
+ * bytes. */
 bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t *bytes,
                   size_t length)
 {

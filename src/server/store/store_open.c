@@ -108,6 +108,7 @@ static enum tremolo_status check_pages(struct sqlite_store *store)
     return strcmp(first, "ok") == 0 ? TREMOLO_OK : sqlite_damaged(store, first);
 }
 
+/* The manifest says how many segments there are, and positions have no gaps. */
 static enum tremolo_status check_last(struct sqlite_store *store)
 {
     sqlite3_int64 last = ask(store, "SELECT coalesce(max(position), 0) FROM segment");
@@ -116,6 +117,8 @@ static enum tremolo_status check_last(struct sqlite_store *store)
                : sqlite_damaged(store, "its log does not end where its manifest says");
 }
 
+/* Fewer commits than were acknowledged: something durable is missing. More are fine, because the
+ * tip is written after the sync. */
 static enum tremolo_status check_tip(struct sqlite_store *store)
 {
     uint64_t here = store->committed.commits;
@@ -195,6 +198,7 @@ static void make_for_us_only(const char *file)
     }
 }
 
+/* SQLite names its log itself, by the same rule. */
 static enum tremolo_status name_files(struct sqlite_store *store, const char *path)
 {
     static const char *const suffix[STORE_FILES] = {"", "-wal", "-tip"};
@@ -208,6 +212,8 @@ static enum tremolo_status name_files(struct sqlite_store *store, const char *pa
     return TREMOLO_OK;
 }
 
+/* No mutex: one thread at a time uses a store. NO_CKPT_ON_CLOSE until the first sync accepts
+ * what is there. */
 static enum tremolo_status open_with(struct sqlite_store *store, const char *name, int flags)
 {
     if (sqlite3_open_v2(name, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
@@ -223,6 +229,8 @@ static enum tremolo_status execute(struct sqlite_store *store, const char *text)
     return sqlite_judge(store, sqlite3_exec(store->database, text, NULL, NULL, NULL));
 }
 
+/* Tables and an empty manifest in one transaction: an interrupted start leaves an empty
+ * database. */
 static enum tremolo_status make_new(struct sqlite_store *store)
 {
     enum tremolo_status status = execute(store, "BEGIN IMMEDIATE");
@@ -270,6 +278,7 @@ static enum tremolo_status lock(struct sqlite_store *store, const char *with)
     return status == TREMOLO_OK ? execute(store, "SELECT count(*) FROM sqlite_schema") : status;
 }
 
+/* The database is locked for the rest of the process's life (locking_mode = EXCLUSIVE). */
 static enum tremolo_status open_for_writing(struct sqlite_store *store, const char *path)
 {
     enum tremolo_status status = check_place(store, path);

@@ -56,6 +56,8 @@ enum tremolo_status sqlite_say(struct sqlite_store *store, enum tremolo_status s
     return status;
 }
 
+/* A failed fsync is final for this handle: `unsure` is set, and nothing is written afterwards. A
+ * full disk differs from other failures because it passes. */
 enum tremolo_status sqlite_judge(struct sqlite_store *store, int code)
 {
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) {
@@ -76,6 +78,7 @@ enum tremolo_status sqlite_damaged(struct sqlite_store *store, const char *what)
                       what);
 }
 
+/* One step of a statement that returns no rows. */
 static enum tremolo_status run(struct sqlite_store *store, enum statement which)
 {
     if (store->unsure) {
@@ -102,6 +105,7 @@ static void check_value_of(uint8_t check[STORE_CHECK_BYTES], uint64_t position,
     (void)crypto_generichash(check, STORE_CHECK_BYTES, place, sizeof place, NULL, 0);
 }
 
+/* Lengths come before key and value, so that no two rows have the same input. */
 static void check_state_of(uint8_t check[STORE_CHECK_BYTES], const char *kind, const uint8_t *key,
                            size_t key_length, const uint8_t *value, size_t length)
 {
@@ -124,6 +128,7 @@ static void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK
     tally->sum[1] += bytes_get_u64(check + 8);
 }
 
+/* Sums are taken modulo 2^64, so subtracting undoes adding. */
 static void tally_remove(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
 {
     tally->rows--;
@@ -169,6 +174,7 @@ static void check_of(uint8_t check[TIP_CHECK_BYTES], const uint8_t *bytes, size_
     (void)crypto_generichash(check, TIP_CHECK_BYTES, bytes, length, NULL, 0);
 }
 
+/* Inode and birth time of an open file; born_ns 0 where the file system does not tell it. */
 static bool find_place(struct tip_place *place, int file)
 {
     struct stat about;
@@ -193,6 +199,7 @@ static bool is_same_place(const struct tip_place *written, const struct tip_plac
     return written->inode == now->inode && (!timed || written->born_ns == now->born_ns);
 }
 
+/* One byte more than a tip has was asked for, so a longer file is not whole either. */
 static bool is_whole(const uint8_t *bytes, ssize_t got)
 {
     uint8_t check[TIP_CHECK_BYTES];
@@ -222,6 +229,8 @@ void tip_read(struct store_tip *tip, const char *path)
     }
 }
 
+/* 48 bytes in place, not synced: exact while the machine runs, perhaps behind after a power
+ * failure. */
 static bool write_bytes(const struct store_tip *tip, uint64_t commits)
 {
     uint8_t bytes[TIP_BYTES];
@@ -259,6 +268,8 @@ static bool make_tip(struct store_tip *tip, const char *path, uint64_t commits)
     return good;
 }
 
+/* Written in place if it is here and open; otherwise made as a new file, which is then "here".
+ * False when that fails. A later failure to write is ignored: the tip is behind then. */
 static bool tip_write(struct store_tip *tip, const char *path, uint64_t commits)
 {
     if (tip->file >= 0) {
@@ -274,6 +285,7 @@ static bool tip_write(struct store_tip *tip, const char *path, uint64_t commits)
 
 /* ---------------------------------------------------------------- writing */
 
+/* A transaction begins with the first thing that is staged. */
 static enum tremolo_status begin(struct sqlite_store *store)
 {
     if (store->staging) {
@@ -286,6 +298,7 @@ static enum tremolo_status begin(struct sqlite_store *store)
     return status;
 }
 
+/* The position is the number of segments so far plus one: the manifest has both. */
 static enum tremolo_status sqlite_append(struct store *base, const uint8_t *study,
                                          const uint8_t *bytes, size_t length, uint64_t *position)
 {
@@ -314,6 +327,7 @@ static enum tremolo_status sqlite_append(struct store *base, const uint8_t *stud
     return status;
 }
 
+/* For states and for the manifest itself. */
 static enum tremolo_status put_row(struct sqlite_store *store, const char *kind, const uint8_t *key,
                                    size_t key_length, const uint8_t *value, size_t length,
                                    const uint8_t check[STORE_CHECK_BYTES])
@@ -354,6 +368,7 @@ static bool kind_is_known(const char *kind)
     return store_kinds[i] != NULL;
 }
 
+/* Replacing a row takes the old check value out of the sum first. */
 static enum tremolo_status sqlite_put(struct store *base, const char *kind, const uint8_t *key,
                                       size_t key_length, const uint8_t *value, size_t length)
 {
@@ -387,6 +402,7 @@ enum tremolo_status sqlite_put_manifest(struct sqlite_store *store)
     return put_row(store, "manifest", key, sizeof key, value, sizeof value, check);
 }
 
+/* Back to the last commit, on the disk (ROLLBACK) and in memory (the manifest). */
 static void sqlite_discard(struct store *base)
 {
     struct sqlite_store *store = sqlite_self(base);
@@ -398,6 +414,7 @@ static void sqlite_discard(struct store *base)
     store->manifest = store->committed;
 }
 
+/* Which file it is, by device and inode: sqlite_present() compares them. */
 static bool remember(struct store_file *file)
 {
     struct stat about;
@@ -438,6 +455,7 @@ static enum tremolo_status accept(struct sqlite_store *store)
     return TREMOLO_OK;
 }
 
+/* COMMIT syncs the log (synchronous=FULL). The tip comes after it and before any answer. */
 static enum tremolo_status sqlite_sync(struct store *base)
 {
     struct sqlite_store *store = sqlite_self(base);
@@ -462,6 +480,8 @@ static enum tremolo_status sqlite_sync(struct store *base)
     return TREMOLO_OK;
 }
 
+/* A name that leads to another file, or to none: what is written from now on would be lost with
+ * the open one. */
 static enum tremolo_status sqlite_present(struct store *base)
 {
     struct sqlite_store *store = sqlite_self(base);
@@ -498,6 +518,7 @@ static enum tremolo_status check_end(struct sqlite_store *store, uint64_t from)
     return TREMOLO_OK;
 }
 
+/* Its position, its check value, and in a pass from the first segment the running sum. */
 static enum tremolo_status check_segment(struct sqlite_store *store, uint64_t from,
                                          const struct store_segment *segment)
 {
@@ -522,6 +543,7 @@ static enum tremolo_status check_segment(struct sqlite_store *store, uint64_t fr
     return TREMOLO_OK;
 }
 
+/* The bytes are SQLite's, and live until the statement is used again. */
 static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
                                        struct store_segment *segment)
 {
@@ -565,6 +587,7 @@ static enum tremolo_status check_state(struct sqlite_store *store, const char *k
                : sqlite_say(store, TREMOLO_MALFORMED, "a %s does not have its check value", kind);
 }
 
+/* An audit leaves out rows without their check value; all other callers stop at the first. */
 static enum tremolo_status sqlite_each(struct store *base, const char *kind, store_state_fn visit,
                                        void *context)
 {
@@ -597,6 +620,7 @@ static enum tremolo_status sqlite_each(struct store *base, const char *kind, sto
  *
  * What a start reads before it trusts any row: every state, and the manifest among them. */
 
+/* The first 20 bytes of a key are enough to find the row. */
 static enum tremolo_status bad_state(struct sqlite_store *store, sqlite3_stmt *row,
                                      const char *what)
 {
@@ -629,6 +653,7 @@ static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
     return TREMOLO_OK;
 }
 
+/* One row of the pass over all states: counted, or taken as the manifest. */
 static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *row,
                                       struct store_tally *seen, bool *has_manifest)
 {
@@ -692,6 +717,7 @@ static const char *sqlite_explain(const struct store *base)
     return ((const struct sqlite_store *)(const void *)base)->words;
 }
 
+/* What is staged is rolled back by SQLite. After the first sync closing carries the log over. */
 static void sqlite_close(struct store *base)
 {
     struct sqlite_store *store = sqlite_self(base);
@@ -703,6 +729,7 @@ static void sqlite_close(struct store *base)
     free(store);
 }
 
+/* Once for the life of the store: statements are reset, not prepared again. */
 enum tremolo_status sqlite_prepare(struct sqlite_store *store)
 {
     enum tremolo_status status = TREMOLO_OK;

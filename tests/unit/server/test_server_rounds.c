@@ -65,7 +65,7 @@ static void make_as(struct server_report *report, const char *name, unsigned rou
 static char *estimate(void)
 {
     char *text = NULL;
-    assert_status(estimate_json(&text, served), TREMOLO_OK);
+    assert_status(estimate_json(&text, served, ESTIMATE_LEVEL), TREMOLO_OK);
     return text;
 }
 
