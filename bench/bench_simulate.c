@@ -14,7 +14,7 @@
 #include "bench.h"
 #include "fleet.h"
 #include "parts.h"
-#include "tremolo_experiment.h"
+#include "experiment.h"
 #include "tremolo_random.h"
 
 enum { BENCH_FEATURES_MAX = 100 };

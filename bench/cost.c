@@ -14,7 +14,7 @@
 
 #include "bench.h"
 #include "fleet.h"
-#include "tremolo_experiment.h"
+#include "experiment.h"
 #include "tremolo_random.h"
 #include "release.h"
 

@@ -15,7 +15,7 @@
 #include "guarantee_print.h"
 #include "options.h"
 #include "study_internal.h"
-#include "tremolo_table.h"
+#include "table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "tremolo_refusal.h"
-#include "tremolo_table.h"
+#include "table.h"
 #include "tremolo_words.h"
 
 enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };

@@ -24,7 +24,7 @@
 #include "result.h"
 #include "study_internal.h"
 #include "text.h"
-#include "tremolo_reproduction.h"
+#include "reproduction.h"
 
 static const char command[] = "reproduce";
 

@@ -19,7 +19,7 @@
 #include "document.h"
 #include "privacy_warnings.h"
 #include "store_options.h"
-#include "tremolo_table.h"
+#include "table.h"
 #include "tremolo_words.h"
 
 /* ---------------------------------------------------------------- init */

@@ -1,21 +1,41 @@
 /* design.c -- from a table to the numbers of a regression.
  *
- * A column is numeric when more than half of its present cells are numbers;
- * any other cell in it is then a mistake and named. Otherwise it is a
- * category. The response must be numeric. */
-#include "design_parts.h"
-#include "refuse.h"
-
-#include "tremolo_study_file.h"
-#include "study_internal.h"
-#include "tremolo_words.h"
-#include "inputs.h"
+ * First each wanted column gets a plan: a number, a question or a category, and what replaces a
+ * missing cell. A column is numeric when more than half of its present cells are numbers; any other
+ * cell in it is then a mistake and named. Otherwise it is a category. What a study says of a column
+ * comes before what its cells look like. Then the rows are filled in, terms computed, and rows
+ * without a value dropped and counted.
+ *
+ * Bounds that are read off the data are not private; a study states them beforehand. A column finds
+ * its bounds by name. One-hot columns ("region=Sued") lie between 0 and 1 in every study, so the
+ * feature's own name is enough. */
+#include "tremolo_design.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "experiment.h"
+#include "inputs.h"
+#include "refuse.h"
+#include "study_internal.h"
+#include "table.h"
+#include "tremolo_words.h"
+
+/* What a column is, and the words of a category. */
+struct column_plan {
+    size_t column;
+    size_t levels; /* 0 for a numeric column */
+    bool question; /* no and yes, in this order: named after itself, as in a study */
+    const char *level[TREMOLO_DESIGN_LEVELS_MAX];
+    const struct tremolo_study_feature *feature; /* of the study; NULL without */
+    const char *fill;                            /* the study's level for a missing word, or NULL */
+    double missing; /* the value that stands for a missing one; NAN: none */
+};
+
+/* ---------------------------------------------------------------- columns */
 
 /* Squares of values, and their sums, stay finite. */
 static const double VALUE_MAX = 1e100;
@@ -348,6 +368,229 @@ static void add_remark(struct tremolo_design *design, const struct tremolo_table
     }
 }
 
+/* ---------------------------------------------------------------- raw values */
+
+/* A number, a level's place, or NAN for a missing cell. */
+static double raw_value(const struct tremolo_table *table, const struct column_plan *plan,
+                        size_t row)
+{
+    double value = NAN;
+    if (tremolo_table_is_missing_at(table, row, plan->column)) {
+        return NAN;
+    }
+    if (plan->levels == 0) {
+        (void)tremolo_table_number_at(&value, table, row, plan->column);
+        return value;
+    }
+    return (double)tremolo_words_find(tremolo_table_cell(table, row, plan->column), plan->level,
+                                      plan->levels);
+}
+
+/* The mean of a column's numbers, or the level that most rows have. */
+static double usual_value(const struct tremolo_table *table, const struct column_plan *plan)
+{
+    double sum = 0, present = 0;
+    size_t counts[TREMOLO_DESIGN_LEVELS_MAX + 1] = {0}, most = 0;
+    for (size_t r = 0; r < table->rows; r++) {
+        double value = raw_value(table, plan, r);
+        if (!isnan(value)) {
+            present++;
+            sum += value;
+            counts[plan->levels > 0 ? (size_t)value : 0]++;
+        }
+    }
+    for (size_t i = 0; i < plan->levels; i++) {
+        most = counts[i] > counts[most] ? i : most;
+    }
+    return plan->levels > 0 ? (double)most : sum / present;
+}
+
+static void settle_missing(struct tremolo_design *design, const struct tremolo_table *table,
+                           struct column_plan *plan, enum tremolo_missing missing)
+{
+    if (plan->fill != NULL) { /* the study's level, as a place among those that occur */
+        size_t place = tremolo_words_find(plan->fill, plan->level, plan->levels);
+        plan->missing = place < plan->levels ? (double)place : NAN; /* no cell is missing */
+        return;
+    }
+    bool some = false;
+    for (size_t r = 0; isnan(plan->missing) && missing == TREMOLO_MISSING_MEAN && r < table->rows;
+         r++) {
+        some = some || tremolo_table_is_missing_at(table, r, plan->column);
+    }
+    if (some) {
+        plan->missing = usual_value(table, plan);
+        design->means = true;
+    }
+}
+
+/* ---------------------------------------------------------------- inputs */
+
+static struct tremolo_input input_of(const struct tremolo_table *table,
+                                     const struct column_plan *plan)
+{
+    const struct tremolo_study_feature *feature = plan->feature;
+    bool numeric = plan->levels == 0;
+    bool bounded = feature != NULL && feature->kind == TREMOLO_STUDY_NUMERIC;
+    bool answers =
+        plan->question || (numeric && feature != NULL && feature->kind == TREMOLO_STUDY_YES_NO);
+    return (struct tremolo_input){
+        .name = table->name[plan->column],
+        .kind = answers   ? TREMOLO_STUDY_YES_NO
+                : numeric ? TREMOLO_STUDY_NUMERIC
+                          : TREMOLO_STUDY_CATEGORY,
+        .level = answers ? NULL : plan->level,
+        .levels = answers ? 0 : plan->levels,
+        .low = bounded ? feature->low : NAN,
+        .high = bounded ? feature->high : NAN,
+        .missing = plan->missing,
+        .typical = bounded ? feature->typical : NAN,
+    };
+}
+
+static bool make_inputs(struct tremolo_design *design, const struct tremolo_table *table,
+                        const struct column_plan *plans, size_t count,
+                        const struct tremolo_design_wish *wish, char *error)
+{
+    struct tremolo_input *inputs = calloc(count + 1, sizeof *inputs);
+    if (inputs == NULL) {
+        return refuse(error, "out of memory");
+    }
+    for (size_t p = 0; p < count; p++) {
+        inputs[p] = input_of(table, &plans[p]);
+    }
+    bool good =
+        tremolo_inputs_new(&design->inputs, inputs, count, wish->terms, wish->study != NULL, error);
+    free(inputs);
+    design->features = good ? design->inputs->features : 0;
+    return good;
+}
+
+static void fill_names(struct tremolo_design *design, const char *response)
+{
+    const struct tremolo_term_column column = {.name = response};
+    const struct tremolo_derived plain = tremolo_derived_plain(0, 0);
+    for (size_t i = 0; i < design->features; i++) {
+        tremolo_derived_name(design->name[i], TREMOLO_NAME_BYTES, &design->inputs->feature[i],
+                             design->inputs->column);
+        if (design->name[i][0] == '\0') {
+            (void)snprintf(design->name[i], TREMOLO_NAME_BYTES, "(unnamed)");
+        }
+        (void)tremolo_text_clean(design->name[i]);
+    }
+    tremolo_derived_name(design->response, TREMOLO_NAME_BYTES, &plain, &column);
+    (void)tremolo_text_clean(design->response);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* Who has a column twice as a feature asks for nothing; who has it constant neither. */
+static bool refuse_constant(const struct tremolo_design *design, char *error)
+{
+    size_t d = design->features;
+    for (size_t f = 0; f <= d; f++) {
+        const double *values = f < d ? design->X + f : design->y;
+        size_t stride = f < d ? d : 1, r = 1;
+        while (r < design->rows && values[r * stride] == values[0]) {
+            r++;
+        }
+        if (r >= design->rows) {
+            return f < d ? refuse(error, "column '%.100s' is constant, so it explains nothing",
+                                  design->name[f])
+                         : refuse(error, "the response '%.100s' is constant", design->response);
+        }
+    }
+    return true;
+}
+
+static bool refuse_missing(const struct tremolo_table *table, const struct column_plan *plans,
+                           size_t count, size_t response, size_t row, char *error)
+{
+    size_t column = response;
+    for (size_t p = 0; p < count; p++) {
+        if (tremolo_table_is_missing_at(table, row, plans[p].column) && isnan(plans[p].missing)) {
+            column = plans[p].column;
+        }
+    }
+    return refuse(error,
+                  "%s %zu, column '%.80s': the value is missing; rows with missing values can be "
+                  "dropped%s",
+                  table->place, tremolo_table_line(table, row), table->name[column],
+                  column == response ? "" : ", or the column's mean can replace them");
+}
+
+static bool refuse_infinite(const struct tremolo_design *design, const struct tremolo_table *table,
+                            const double *features, size_t row, char *error)
+{
+    size_t f = 0;
+    while (f + 1 < design->features && isfinite(features[f])) {
+        f++;
+    }
+    return refuse(error,
+                  "%s %zu: '%.80s' has no value there; a logarithm needs a number above 0, "
+                  "and products stay below 1e308",
+                  table->place, tremolo_table_line(table, row), design->name[f]);
+}
+
+static bool fill_rows(struct tremolo_design *design, const struct tremolo_table *table,
+                      const struct column_plan *plans, size_t count, size_t response,
+                      const struct tremolo_design_wish *wish, char *error)
+{
+    double values[TREMOLO_TABLE_COLUMNS_MAX];
+    for (size_t r = 0; r < table->rows; r++) {
+        double *x = design->X + design->rows * design->features;
+        for (size_t p = 0; p < count; p++) {
+            values[p] = raw_value(table, &plans[p], r);
+        }
+        if (!tremolo_inputs_complete(values, design->inputs) ||
+            tremolo_table_is_missing_at(table, r, response)) {
+            if (wish->missing == TREMOLO_MISSING_REFUSE) {
+                return refuse_missing(table, plans, count, response, r, error);
+            }
+            design->dropped++;
+            design->unanswered += tremolo_table_is_missing_at(table, r, response);
+            continue;
+        }
+        if (!tremolo_inputs_features(x, design->inputs, values)) {
+            return refuse_infinite(design, table, x, r, error);
+        }
+        (void)tremolo_table_number_at(&design->y[design->rows], table, r, response);
+        design->rows++;
+    }
+    return true;
+}
+
+static bool fill(struct tremolo_design *design, const struct tremolo_table *table,
+                 struct column_plan *plans, size_t count, size_t response,
+                 const struct tremolo_design_wish *wish, char *error)
+{
+    for (size_t p = 0; p < count; p++) {
+        settle_missing(design, table, &plans[p], wish->missing);
+    }
+    if (!make_inputs(design, table, plans, count, wish, error)) {
+        return false;
+    }
+    design->name = calloc(design->features, sizeof *design->name);
+    design->X = malloc(table->rows * design->features * sizeof *design->X);
+    design->y = malloc(table->rows * sizeof *design->y);
+    if (design->name == NULL || design->X == NULL || design->y == NULL) {
+        return refuse(error, "out of memory");
+    }
+    fill_names(design, table->name[response]);
+    if (!fill_rows(design, table, plans, count, response, wish, error)) {
+        return false;
+    }
+    if (design->rows == 0) {
+        return refuse(error, "every row has a missing value");
+    }
+    if (design->rows == 1) {
+        return refuse(error, "one row of data is one device, and a regression needs several");
+    }
+    return refuse_constant(design, error);
+}
+
+/* ---------------------------------------------------------------- the whole */
+
 static bool build(struct tremolo_design *made, const struct tremolo_table *table,
                   const struct tremolo_design_wish *wish, const struct tremolo_formula *formula,
                   char *error)
@@ -373,7 +616,7 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
         return good ? refuse(error, "out of memory") : false;
     }
     size_t count = plan_columns(plans, wanted, table, wish->study, formula, error);
-    good = count > 0 && design_fill(made, table, plans, count, column, wish, error);
+    good = count > 0 && fill(made, table, plans, count, column, wish, error);
     for (size_t p = 0; good && p < count && wish->study == NULL; p++) {
         add_remark(made, table, &plans[p]);
     }
@@ -429,4 +672,92 @@ void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
         }
         ranges[f] = high - low;
     }
+}
+
+/* ---------------------------------------------------------------- public bounds */
+
+static const struct tremolo_study_coordinate *
+coordinate_named(const struct tremolo_study_file *file, const char *name)
+{
+    size_t d = tremolo_study_file_dimension(file);
+    for (size_t i = 0; i <= d; i++) {
+        const struct tremolo_study_coordinate *found = tremolo_study_file_coordinate(file, i);
+        if (strcmp(found->name, name) == 0) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+/* A column that says "this level" of a feature of the study. */
+static bool is_level(const struct tremolo_study_file *file, const char *name)
+{
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; name[length] == '=' && i < tremolo_study_file_feature_count(file); i++) {
+        const char *feature = tremolo_study_file_feature(file, i)->name;
+        if (strlen(feature) == length && strncmp(feature, name, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool bounds_of(struct tremolo_design *design, size_t i,
+                      const struct tremolo_study_file *file, const char *name)
+{
+    const struct tremolo_study_coordinate *found = coordinate_named(file, name);
+    design->low[i] = found != NULL ? found->written[0] : 0;
+    design->high[i] = found != NULL ? found->written[1] : 1;
+    design->typical[i] = found != NULL ? (found->low + found->high) / 2 : 0.5;
+    return found != NULL || is_level(file, name);
+}
+
+bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
+                          char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    const struct tremolo_study_feature *response = tremolo_study_file_response(study);
+    if (strcmp(response->name, design->response) == 0) {
+        (void)snprintf(design->unit, sizeof design->unit, "%s", response->unit);
+    }
+    design->low = calloc(design->features + 1, sizeof *design->low);
+    design->high = calloc(design->features + 1, sizeof *design->high);
+    design->typical = calloc(design->features + 1, sizeof *design->typical);
+    if (design->low == NULL || design->high == NULL || design->typical == NULL) {
+        return refuse(error, "out of memory");
+    }
+    for (size_t i = 0; i <= design->features; i++) {
+        const char *name = i < design->features ? design->name[i] : design->response;
+        if (!bounds_of(design, i, study, name)) {
+            return refuse(error, "the study has no bounds for column '%s'", name);
+        }
+    }
+    return true;
+}
+
+bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,
+                                const double *high, char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    for (size_t i = 0; i <= design->features; i++) {
+        if (!(low[i] < high[i]) || !isfinite(high[i] - low[i])) {
+            return refuse(error, "bounds of '%.80s': %g is not below %g",
+                          i < design->features ? design->name[i] : design->response, low[i],
+                          high[i]);
+        }
+    }
+    size_t count = design->features + 1;
+    double *lows = calloc(count, sizeof *lows), *highs = calloc(count, sizeof *highs);
+    if (lows == NULL || highs == NULL) {
+        free(lows);
+        free(highs);
+        return refuse(error, "out of memory");
+    }
+    memcpy(lows, low, count * sizeof *lows);
+    memcpy(highs, high, count * sizeof *highs);
+    free(design->low);
+    free(design->high);
+    free(design->typical);
+    design->typical = NULL;
+    design->low = lows;
+    design->high = highs;
+    return true;
 }

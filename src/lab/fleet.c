@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "study_internal.h"
-#include "tremolo_experiment.h"
+#include "experiment.h"
 #include "tremolo_random.h"
 #include "report_file.h"
 

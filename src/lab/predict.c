@@ -17,6 +17,7 @@
 
 #include "estimate_json.h"
 #include "inputs.h"
+#include "table.h"
 #include "tremolo_words.h"
 
 /* The largest number taken, as by simulate. */

@@ -1,4 +1,5 @@
 /* simulation.c -- repeats of an experiment, and what the first of them says. */
+#include "experiment.h"
 #include "tremolo_simulation.h"
 
 #include <math.h>

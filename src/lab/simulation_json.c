@@ -10,6 +10,7 @@
 #include "estimate_json.h"
 #include "study_internal.h"
 #include "simulation_json.h"
+#include "experiment.h"
 #include "tremolo_words.h"
 
 double simulation_mean(const double *values, size_t count)

@@ -4,6 +4,7 @@
  * and would have no effect is refused, because the caller expects one. The paper's mechanism
  * (modulation, step, ball) has no parameters here: a study file fixes it, and without one the
  * paper's own values hold. */
+#include "experiment.h"
 #include "tremolo_simulation.h"
 
 #include <math.h>

@@ -1,8 +1,12 @@
-/* table.c -- CSV text into cells, by libcsv. */
-#include "table_text.h"
-#include "refuse.h"
-#include "tremolo_table.h"
-#include "tremolo_words.h"
+/* table.c -- tables: cells of a CSV file or of a program's columns, and the first line alone.
+ *
+ * libcsv takes the text apart. The text of a file is kept once, each cell ended by a zero byte, with
+ * the line that it came from, so that every message can name line and column. Columns in memory are
+ * never copied: a design reads each number once, where the program has it.
+ *
+ * A study is written before there are data, so a header alone must do: its names, and what columns
+ * look like where some rows follow. */
+#include "table.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -14,9 +18,61 @@
 #include <string.h>
 #include <strings.h>
 
+#include "refuse.h"
+#include "study_internal.h"
+#include "tremolo_words.h"
+
 enum { CHUNK_BYTES = 1 << 16 };
 
 #define TEXT_BYTES_MAX ((size_t)4 << 30)
+
+/* ---------------------------------------------------------------- a file */
+
+/* Bytes that follow a lead byte in UTF-8, or -1 for a byte that is none. */
+static int following(unsigned char lead)
+{
+    return lead < 0x80                   ? 0
+           : lead >= 0xC2 && lead < 0xE0 ? 1
+           : lead >= 0xE0 && lead < 0xF0 ? 2
+           : lead >= 0xF0 && lead < 0xF5 ? 3
+                                         : -1;
+}
+
+static bool is_utf8(const void *bytes, size_t length)
+{
+    const unsigned char *text = bytes;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char lead = text[i];
+        int more = following(lead);
+        if (more < 0 || (size_t)more >= length - i) {
+            return false;
+        }
+        /* overlong forms, surrogates and what lies beyond the last code point */
+        if (more > 0 &&
+            ((lead == 0xE0 && text[i + 1] < 0xA0) || (lead == 0xED && text[i + 1] > 0x9F) ||
+             (lead == 0xF0 && text[i + 1] < 0x90) || (lead == 0xF4 && text[i + 1] > 0x8F))) {
+            return false;
+        }
+        for (; more > 0; more--) {
+            if ((text[++i] & 0xC0) != 0x80) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* What is wrong with a field's bytes, as a phrase with its remedy; NULL: nothing. */
+static const char *field_problem(const void *field, size_t length)
+{
+    if (length > 0 && memchr(field, 0, length) != NULL) {
+        return "a zero byte, so not UTF-8; convert it, for example with iconv -f utf16 -t utf8";
+    }
+    if (!is_utf8(field, length)) {
+        return "not UTF-8; convert it, for example with iconv -f latin1 -t utf8";
+    }
+    return length > TREMOLO_TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
+}
 
 /* What libcsv's callbacks share. The first problem stays. */
 struct reading {
@@ -77,7 +133,7 @@ static void on_field(void *field, size_t length, void *context)
     if (reading->failed) {
         return;
     }
-    const char *problem = table_field_problem(field, length);
+    const char *problem = field_problem(field, length);
     if (problem != NULL) {
         fail(reading, "line %zu, column %zu: %s", reading->line, reading->column, problem);
         return;
@@ -156,12 +212,14 @@ static void on_line_end(int terminator, void *context)
     reading->line += terminator == '\n';
 }
 
-size_t table_mark_bytes(const char *text, size_t length)
+/* How much of the text is the mark that some programs put before UTF-8: 3 or 0. */
+static size_t mark_bytes(const char *text, size_t length)
 {
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-char table_separator(const char *text, size_t length)
+/* The most frequent candidate outside quotes in the first line. */
+static char find_separator(const char *text, size_t length)
 {
     static const char candidates[] = ",;\t|";
     size_t count[4] = {0}, best = 0;
@@ -191,9 +249,9 @@ static void parse(struct reading *reading, FILE *file)
     }
     for (size_t length = 0; !reading->failed && (length = fread(chunk, 1, CHUNK_BYTES, file)) > 0;
          first = false) {
-        size_t mark = first ? table_mark_bytes(chunk, length) : 0;
+        size_t mark = first ? mark_bytes(chunk, length) : 0;
         if (first) {
-            csv_set_delim(&parser, (unsigned char)table_separator(chunk, length));
+            csv_set_delim(&parser, (unsigned char)find_separator(chunk, length));
         }
         if (csv_parse(&parser, chunk + mark, length - mark, on_field, on_line_end, reading) !=
             length - mark) {
@@ -275,51 +333,6 @@ bool tremolo_table_is_missing(const char *text)
     return missing;
 }
 
-/* Bytes that follow a lead byte in UTF-8, or -1 for a byte that is none. */
-static int following(unsigned char lead)
-{
-    return lead < 0x80                   ? 0
-           : lead >= 0xC2 && lead < 0xE0 ? 1
-           : lead >= 0xE0 && lead < 0xF0 ? 2
-           : lead >= 0xF0 && lead < 0xF5 ? 3
-                                         : -1;
-}
-
-static bool is_utf8(const void *bytes, size_t length)
-{
-    const unsigned char *text = bytes;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char lead = text[i];
-        int more = following(lead);
-        if (more < 0 || (size_t)more >= length - i) {
-            return false;
-        }
-        /* overlong forms, surrogates and what lies beyond the last code point */
-        if (more > 0 &&
-            ((lead == 0xE0 && text[i + 1] < 0xA0) || (lead == 0xED && text[i + 1] > 0x9F) ||
-             (lead == 0xF0 && text[i + 1] < 0x90) || (lead == 0xF4 && text[i + 1] > 0x8F))) {
-            return false;
-        }
-        for (; more > 0; more--) {
-            if ((text[++i] & 0xC0) != 0x80) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-const char *table_field_problem(const void *field, size_t length)
-{
-    if (length > 0 && memchr(field, 0, length) != NULL) {
-        return "a zero byte, so not UTF-8; convert it, for example with iconv -f utf16 -t utf8";
-    }
-    if (!is_utf8(field, length)) {
-        return "not UTF-8; convert it, for example with iconv -f latin1 -t utf8";
-    }
-    return length > TREMOLO_TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
-}
-
 /* strtod alone would take "inf", "nan" and hexadecimal. */
 bool tremolo_table_is_number(const char *text, double *value)
 {
@@ -351,4 +364,320 @@ bool tremolo_table_has_decimal_comma(const char *text)
     }
     *comma = '.';
     return tremolo_table_is_number(copy, &value);
+}
+
+/* ---------------------------------------------------------------- a program's columns */
+
+static bool check_column(const struct tremolo_table_column *column, size_t rows, size_t number,
+                         char *error)
+{
+    const char *problem = field_problem(column->name, strlen(column->name));
+    bool words = column->numbers == NULL;
+    if (problem != NULL) {
+        return refuse(error, "the name of column %zu: %s", number, problem);
+    }
+    for (size_t i = 0; words && i < column->word_count; i++) {
+        problem = field_problem(column->words[i], strlen(column->words[i]));
+        if (problem != NULL) {
+            return refuse(error, "column '%.80s', word %zu: %s", column->name, i, problem);
+        }
+    }
+    for (size_t r = 0; words && r < rows; r++) {
+        if (column->codes[r] >= 0 && (size_t)column->codes[r] >= column->word_count) {
+            return refuse(error, "row %zu, column '%.80s': code %d of %zu words", r, column->name,
+                          (int)column->codes[r], column->word_count);
+        }
+    }
+    return true;
+}
+
+bool tremolo_table_of_columns(struct tremolo_table **table,
+                              const struct tremolo_table_column *columns, size_t count, size_t rows,
+                              char error[TREMOLO_TABLE_ERROR_BYTES])
+{
+    if (count == 0 || rows == 0) {
+        return refuse(error, "there is no row of data");
+    }
+    if (count > TREMOLO_TABLE_COLUMNS_MAX || rows > TREMOLO_TABLE_ROWS_MAX) {
+        return refuse(error, "more than %d columns or %d rows", TREMOLO_TABLE_COLUMNS_MAX,
+                      TREMOLO_TABLE_ROWS_MAX);
+    }
+    for (size_t c = 0; c < count; c++) {
+        if (!check_column(&columns[c], rows, c, error)) {
+            return false;
+        }
+        for (size_t other = 0; other < c; other++) {
+            if (strcmp(columns[c].name, columns[other].name) == 0) {
+                return refuse(error, "two columns are called '%.80s'", columns[c].name);
+            }
+        }
+    }
+    struct tremolo_table *made = calloc(1, sizeof *made);
+    bool whole = made != NULL && (made->name = calloc(count, sizeof *made->name)) != NULL &&
+                 (made->column = calloc(count, sizeof *made->column)) != NULL;
+    for (size_t c = 0; whole && c < count; c++) {
+        made->columns = c + 1;
+        made->column[c] = columns[c];
+        made->name[c] = strdup(columns[c].name);
+        made->column[c].name = made->name[c];
+        whole = made->name[c] != NULL;
+    }
+    if (!whole) {
+        tremolo_table_free(made);
+        return refuse(error, "out of memory");
+    }
+    made->rows = rows;
+    made->place = "row";
+    *table = made;
+    return true;
+}
+
+static double number_of(const struct tremolo_table_column *column, size_t row)
+{
+    return column->numbers[row * column->stride];
+}
+
+bool tremolo_table_holds_numbers(const struct tremolo_table *table, size_t column)
+{
+    return table->column != NULL && table->column[column].numbers != NULL;
+}
+
+const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column)
+{
+    static _Thread_local char text[32];
+    if (table->column == NULL) {
+        return table->text + table->cell[row * table->columns + column];
+    }
+    const struct tremolo_table_column *held = &table->column[column];
+    if (held->numbers == NULL) {
+        return held->codes[row] < 0 ? "" : held->words[held->codes[row]];
+    }
+    (void)snprintf(text, sizeof text, "%.15g", number_of(held, row));
+    return text;
+}
+
+bool tremolo_table_is_missing_at(const struct tremolo_table *table, size_t row, size_t column)
+{
+    return tremolo_table_holds_numbers(table, column)
+               ? isnan(number_of(&table->column[column], row))
+               : tremolo_table_is_missing(tremolo_table_cell(table, row, column));
+}
+
+bool tremolo_table_number_at(double *value, const struct tremolo_table *table, size_t row,
+                             size_t column)
+{
+    if (!tremolo_table_holds_numbers(table, column)) {
+        return tremolo_table_is_number(tremolo_table_cell(table, row, column), value);
+    }
+    double held = number_of(&table->column[column], row);
+    *value = isfinite(held) ? held : *value;
+    return isfinite(held);
+}
+
+size_t tremolo_table_line(const struct tremolo_table *table, size_t row)
+{
+    return table->line != NULL ? table->line[row] : row;
+}
+
+/* ---------------------------------------------------------------- the first line */
+
+static void on_name(void *bytes, size_t length, void *context)
+{
+    struct tremolo_csv_header *header = context;
+    if (header->is_whole || header->too_many) {
+        return;
+    }
+    if (header->count == TREMOLO_CSV_HEADER_NAMES_MAX) {
+        header->too_many = true;
+        return;
+    }
+    if (header->problem == NULL) {
+        header->problem = field_problem(bytes, length);
+        header->problem_column = header->count + 1;
+    }
+    char *copy = strndup(length > 0 ? bytes : "", length);
+    header->too_many = copy == NULL;
+    if (copy != NULL) {
+        header->name[header->count++] = copy;
+    }
+}
+
+static void on_header_end(int last, void *context)
+{
+    (void)last;
+    ((struct tremolo_csv_header *)context)->is_whole = true;
+}
+
+static bool parse_line(struct tremolo_csv_header *header, const char *text, size_t length,
+                       char separator)
+{
+    struct csv_parser parser;
+    memset(header, 0, sizeof *header);
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+        return false;
+    }
+    csv_set_delim(&parser, (unsigned char)separator);
+    /* Only the first line is wanted, but a quoted name may hold a line feed. */
+    bool good = true;
+    for (; header->bytes < length && good && !header->is_whole; header->bytes++) {
+        good = csv_parse(&parser, text + header->bytes, 1, on_name, on_header_end, header) == 1;
+    }
+    if (good && !header->is_whole) {
+        good = csv_fini(&parser, on_name, on_header_end, header) == 0;
+    }
+    csv_free(&parser);
+    if (!good || header->too_many || header->count == 0) {
+        tremolo_csv_header_free(header);
+        return false;
+    }
+    return true;
+}
+
+bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length)
+{
+    const char *const *names = (const char *const *)header->name;
+    size_t mark = mark_bytes(text, length);
+    bool good = parse_line(header, text + mark, length - mark, find_separator(text, length));
+    header->bytes += mark;
+    for (size_t i = 0; good && header->problem == NULL && i < header->count; i++) {
+        if (!tremolo_text_is_plain(header->name[i])) {
+            header->problem = "a name that no study may have: it controls the line it is printed "
+                              "in, or turns its direction";
+            header->problem_column = i + 1;
+        }
+        if (header->problem == NULL && tremolo_words_find(header->name[i], names, i) < i) {
+            header->problem = "the name of a column before it, so there twice";
+            header->problem_column = i + 1;
+        }
+    }
+    if (good && header->problem != NULL) {
+        tremolo_csv_header_free(header);
+        return false;
+    }
+    return good;
+}
+
+static const char digits[] = "0123456789";
+
+/* Three numbers and two separators, a time after them or not: 2024-03-01, 1/3/24. */
+static bool is_date(const char *cell)
+{
+    size_t first = strspn(cell, digits);
+    char separator = cell[first];
+    if (first < 1 || first > 4 || separator == '\0' || strchr("-/.", separator) == NULL) {
+        return false;
+    }
+    cell += first + 1;
+    size_t second = strspn(cell, digits);
+    if (second < 1 || second > 2 || cell[second] != separator) {
+        return false;
+    }
+    size_t third = strspn(cell + second + 1, digits);
+    return third >= 1 && third <= 4;
+}
+
+/* Digits that name something: with a zero in front, or under a name that says so. */
+static bool is_code(const char *name, const char *cell)
+{
+    static const char *const words[] = {"id", "zip", "zipcode", "postcode", "plz", "code"};
+    const char *last = name + strlen(name);
+    while (last > name && isalpha((unsigned char)last[-1])) {
+        last--;
+    }
+    bool named = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        named = named || strcasecmp(last, words[i]) == 0;
+    }
+    return cell[strspn(cell, digits)] == '\0' && (named || (cell[0] == '0' && cell[1] != '\0'));
+}
+
+enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
+{
+    double number = 0;
+    if (tremolo_table_is_missing(cell)) {
+        return TREMOLO_LOOKS_NUMBER;
+    }
+    if (is_code(name, cell)) {
+        return TREMOLO_LOOKS_CODE;
+    }
+    if (tremolo_table_is_number(cell, &number) || tremolo_table_has_decimal_comma(cell)) {
+        return TREMOLO_LOOKS_NUMBER;
+    }
+    bool answer = strcasecmp(cell, "yes") == 0 || strcasecmp(cell, "no") == 0 ||
+                  strcasecmp(cell, "true") == 0 || strcasecmp(cell, "false") == 0;
+    return answer ? TREMOLO_LOOKS_YES_NO : is_date(cell) ? TREMOLO_LOOKS_DATE : TREMOLO_LOOKS_WORDS;
+}
+
+/* What was seen of a column: its different words while a category could have as many, and
+ * whether all are 0 or 1. */
+struct seen {
+    char *word[TREMOLO_STUDY_MAX_LEVELS];
+    size_t words;
+    bool has[2], other, too_many;
+};
+
+static void look_at(enum tremolo_column_look *look, struct seen *seen, const char *name,
+                    const char *cell)
+{
+    if (tremolo_table_is_missing(cell)) {
+        return;
+    }
+    if (!seen->has[0] && !seen->has[1] && !seen->other) {
+        *look = tremolo_column_look(name, cell);
+    }
+    bool bit = strcmp(cell, "0") == 0 || strcmp(cell, "1") == 0;
+    seen->has[bit && cell[0] == '1'] |= bit;
+    seen->other |= !bit;
+    size_t i = tremolo_words_find(cell, (const char *const *)seen->word, seen->words);
+    if (i == TREMOLO_STUDY_MAX_LEVELS) {
+        seen->too_many = true;
+    } else if (i == seen->words) {
+        seen->word[i] = strdup(cell);
+        seen->words += seen->word[i] != NULL;
+    }
+}
+
+static void conclude(enum tremolo_column_look *look, struct seen *seen)
+{
+    if (seen->too_many && (*look == TREMOLO_LOOKS_WORDS || *look == TREMOLO_LOOKS_CODE)) {
+        *look = TREMOLO_LOOKS_NAMES;
+    } else if (seen->has[0] && seen->has[1] && !seen->other) {
+        *look = TREMOLO_LOOKS_ZERO_ONE;
+    }
+    while (seen->words > 0) {
+        free(seen->word[--seen->words]);
+    }
+}
+
+void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
+                              const struct tremolo_csv_header *header, const char *text,
+                              size_t length)
+{
+    struct tremolo_csv_header row;
+    char separator = find_separator(text, length);
+    struct seen *seen = calloc(TREMOLO_CSV_HEADER_NAMES_MAX, sizeof *seen);
+    for (size_t i = 0; i < TREMOLO_CSV_HEADER_NAMES_MAX; i++) {
+        looks[i] = TREMOLO_LOOKS_NUMBER;
+    }
+    for (size_t from = header->bytes; seen != NULL && from < length; from += row.bytes) {
+        if (!parse_line(&row, text + from, length - from, separator)) {
+            break;
+        }
+        for (size_t i = 0; i < row.count && i < header->count; i++) {
+            look_at(&looks[i], &seen[i], header->name[i], row.name[i]);
+        }
+        tremolo_csv_header_free(&row);
+    }
+    for (size_t i = 0; seen != NULL && i < header->count; i++) {
+        conclude(&looks[i], &seen[i]);
+    }
+    free(seen);
+}
+
+void tremolo_csv_header_free(struct tremolo_csv_header *header)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        free(header->name[i]);
+    }
+    header->count = 0;
 }

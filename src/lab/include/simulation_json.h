@@ -25,6 +25,17 @@ struct tremolo_simulation_result {
     double *ols; /* least squares on the raw rows: features, then intercept, own units */
 };
 
+/* True if devices cast ballots, which take features beyond their ranges as they are, and clip the
+ * response to its own. */
+bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation);
+
+/* True if devices scale by the design's public bounds, and clamp values beyond them. */
+bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
+                               const struct tremolo_design *design);
+/* True if the clip acts on them. By bounds only: in other units its radius means nothing. */
+bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
+                              const struct tremolo_design *design);
+
 /* As tremolo_simulation_json() has it. */
 json_t *simulation_document(const struct tremolo_simulation *simulation,
                             const struct tremolo_design *design,

@@ -69,10 +69,6 @@ bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_ta
                           char error[TREMOLO_TABLE_ERROR_BYTES]);
 void tremolo_design_free(struct tremolo_design *design);
 
-/* From lowest to highest value of each feature and then of the response: by the bounds
- * where there are some, else as the table has them. features + 1 numbers. */
-void tremolo_design_ranges(double *ranges, const struct tremolo_design *design);
-
 /* Take the public bounds of the columns, and the response's unit, from a study. False
  * with a sentence when a column has none there. */
 bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,

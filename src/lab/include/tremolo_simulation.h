@@ -1,7 +1,6 @@
 /* tremolo_simulation.h -- every row of a table is a device.
  *
- * Each repeat shuffles the rows anew, holds some out, lets the others report
- * through the device core, fits, and measures R^2 on the rows held out, or on the
+ * Each repeat shuffles the rows anew, holds some out, lets the others report, fits, and measures R^2 on the rows held out, or on the
  * training rows where none are. Coefficients are the first repeat's. */
 #ifndef TREMOLO_SIMULATION_H
 #define TREMOLO_SIMULATION_H
@@ -40,17 +39,6 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
 /* Are there enough rows and features for it? False with the reason. */
 bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
                              const struct tremolo_design *design, struct tremolo_refusal *refusal);
-
-/* Do devices cast ballots, which take features beyond their ranges as they are, and cut the
- * response at the ends of its own? */
-bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation);
-
-/* Do devices scale by the design's public bounds, and clamp what is beyond? */
-bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
-                               const struct tremolo_design *design);
-/* Does the clip act on them? By bounds only: in other units its radius means nothing. */
-bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
-                              const struct tremolo_design *design);
 
 struct tremolo_simulation_result; /* opaque */
 

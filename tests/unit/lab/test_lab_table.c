@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "table.h"
 #include "tremolo_design.h"
 
 static char path[64];

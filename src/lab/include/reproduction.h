@@ -1,4 +1,4 @@
-/* tremolo_reproduction.h -- the paper's experiments, end to end, and the same tasks at any
+/* reproduction.h -- the paper's experiments, end to end, and the same tasks at any
  * two people.
  *
  *     struct tremolo_reproduction_case *cases = calloc(TREMOLO_TASKS, sizeof *cases);
@@ -8,14 +8,10 @@
  * Five tasks, of which each row is a device: the paper's three methods are tuned on
  * validation rows, and epsilon is swept for them and for `auto`. Or, at any two people and
  * with nothing tuned, for noisy samples, ballots and a trusted server. */
-#ifndef TREMOLO_REPRODUCTION_H
-#define TREMOLO_REPRODUCTION_H
+#ifndef TREMOLO_LAB_REPRODUCTION_H
+#define TREMOLO_LAB_REPRODUCTION_H
 
-#include "tremolo_experiment.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "experiment.h"
 
 enum {
     TREMOLO_TASKS = 5,
@@ -92,9 +88,5 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_reproduction_run(struct tremolo_reproduction_case *cases, size_t count,
                          const struct tremolo_reproduction *reproduction);
 void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t count);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
