@@ -307,7 +307,7 @@ static struct served_study *lose_broker(struct place *place)
     return served;
 }
 
-/* Nothing is acknowledged meanwhile, what was acknowledged before is there. */
+/* Nothing is acknowledged in this time; what was acknowledged before is there. */
 static void test_broker_dies(void **state)
 {
     struct place place;

@@ -350,7 +350,7 @@ static void test_a_study_of_another_version(void **state)
 
 /* ---------------------------------------------------------------- other formats */
 
-/* The checkpoint as a version wrote it that watched no tails: the log is folded anew, and they are
+/* The checkpoint as a version wrote it that watched no tails: the log is folded again, and they are
  * known. */
 static void test_unwatched_sums_are_folded_anew(void **state)
 {
@@ -439,7 +439,7 @@ static void save_tip(size_t length)
     file_save(&image, FILE_TIP);
 }
 
-/* A directory whose study has no rounds to come: nothing asks whether it is a copy. */
+/* A directory with a study that has no rounds to come: nothing asks whether it is a copy. */
 static void leave_single(void)
 {
     struct served_study *served = NULL;
@@ -486,7 +486,7 @@ static void sign_tip(void)
     save_tip(TIP_BYTES);
 }
 
-/* A file made anew may get the inode number of one that was removed, and is another file. */
+/* A new file may get the inode number of one that was removed, and is another file. */
 static void test_a_tip_with_a_used_inode(void **state)
 {
     static const uint8_t unknown[8] = {0};
@@ -722,7 +722,7 @@ static void test_a_directory_that_is_gone(void **state)
 /* ---------------------------------------------------------------- a restored backup */
 
 /* A backup of round 0 is put back after devices have reported in round 1. Its round 1 would have other
- * vectors: nobody may get them, and the old reports of round 1 may not count. */
+ * vectors: no device may get them, and the old reports of round 1 may not count. */
 static void test_a_restored_round_is_not_broadcast_again(void **state)
 {
     struct file_image backup[FILE_COUNT] = {{0}};

@@ -362,7 +362,7 @@ static void distances_are_told_in_own_units(void **state)
     assert_true(words.differences[TREMOLO_EXPLAIN_WAYS - 1].distance == 4);
 }
 
-/* Strength goes by any two people at the default policy's delta, whatever delta is quoted. */
+/* Strength is judged for any two people at the default policy's delta, whatever delta is quoted. */
 static void strength_is_the_policys(void **state)
 {
     (void)state;
@@ -440,7 +440,7 @@ static void words_count_samples_and_rounds(void **state)
 }
 
 /* Each row is an upper bound at its own distance, rounded up by less than a unit of what
- * is shown; the caller's ways come first, and nobody is further apart than the diameter. */
+ * is shown; the caller's ways come first, and no two people are further apart than the diameter. */
 static void rows_round_up(void **state)
 {
     (void)state;

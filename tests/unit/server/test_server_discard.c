@@ -1,7 +1,7 @@
 /* test_server_discard.c -- reports of a span of time no longer count.
  *
  * A flood comes between two groups of honest reports and is discarded. What is left must be, to the bit,
- * what a server has that never saw the flood: at once, after a restart, folded anew from the log,
+ * what a server has that never saw the flood: at once, after a restart, folded again from the log,
  * and in a directory that was rescued. Times are whole seconds, so that the test waits for the next one. */
 #include "testing.h"
 
