@@ -12,7 +12,7 @@
 #include "bench.h"
 #include "chacha_lanes.h"
 #include "fleet.h"
-#include "tremolo_random.h"
+#include "regression.h"
 #include "release.h"
 
 enum { COUNT = 4096, PASSES = 5, BLOCKS = TREMOLO_BALLOT_ANSWERS >> TREMOLO_BALLOT_SIGNS };

@@ -15,7 +15,7 @@
 #include "bench.h"
 #include "parts.h"
 #include "tremolo_host.h"
-#include "tremolo_moments.h"
+#include "moments.h"
 
 enum { D = 10, ROWS = 4096, WORKERS_MAX = 16, WIRE_MAX = 2047 };
 

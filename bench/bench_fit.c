@@ -11,9 +11,8 @@
 #include "bench.h"
 #include "linear.h"
 #include "evidence.h"
-#include "tremolo_moments.h"
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "moments.h"
+#include "regression.h"
 
 #define COMMON 0.3 /* correlation of any two features */
 #define SIGNAL 0.5 /* R^2 */

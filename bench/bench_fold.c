@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "tremolo_moments.h"
+#include "moments.h"
 
 void openblas_set_num_threads(int threads);
 

@@ -15,7 +15,7 @@
 #include "fleet.h"
 #include "parts.h"
 #include "experiment.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum { BENCH_FEATURES_MAX = 100 };
 

@@ -15,7 +15,7 @@
 #include "bench.h"
 #include "fleet.h"
 #include "experiment.h"
-#include "tremolo_random.h"
+#include "regression.h"
 #include "release.h"
 
 /* Larger fleets are this one, again and again. */

@@ -9,8 +9,7 @@
 #include <stddef.h>
 
 #include "audit.h"
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 /* ---- checks (checks.c) */
 

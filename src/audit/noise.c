@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "audit_battery.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 #include "release.h"
 
 /* ---------------------------------------------------------------- whole reports */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "audit_battery.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 #include "release.h"
 
 enum { NAME_BYTES = 48 };

@@ -28,10 +28,10 @@
 #include "options.h"
 #include "progress.h"
 #include "text.h"
+#include "ledger_file.h"
 #include "tremolo_client.h"
 #include "tremolo_planning.h"
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 #include "server.h"
 
 enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };

@@ -5,7 +5,7 @@
  * is a word, a tab and its help, or :files or :directories for names that the shell completes itself. */
 #include "cli.h"
 #include "options.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
 
 #include "tremolo_refusal.h"
 #include "table.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };
 

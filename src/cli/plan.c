@@ -18,6 +18,7 @@
 #include "text.h"
 #include "tremolo_planning.h"
 #include "release.h"
+#include "regression.h"
 
 static const char command[] = "plan";
 

@@ -11,7 +11,7 @@
 #include "coefficients.h"
 #include "explain.h"
 #include "study_internal.h"
-#include "tremolo_policy.h"
+#include "policy.h"
 
 enum { PRIVACY_WARNINGS = 3, PRIVACY_WARNING_BYTES = 256 };
 

@@ -18,7 +18,7 @@
 #include "study_internal.h"
 #include "text.h"
 #include "tremolo_study_file.h"
-#include "tremolo_words.h"
+#include "words.h"
 #include "web_files.h"
 
 struct saving {

@@ -24,7 +24,8 @@
 #include "tremolo_study_file.h"
 #include "inputs.h"
 #include "study_internal.h"
-#include "tremolo_words.h"
+#include "words.h"
+#include "regression.h"
 
 static const char command[] = "simulate";
 

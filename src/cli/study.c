@@ -20,7 +20,7 @@
 #include "privacy_warnings.h"
 #include "store_options.h"
 #include "table.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 /* ---------------------------------------------------------------- init */
 

@@ -14,7 +14,7 @@
 #include "cli.h"
 #include "files.h"
 #include "study_internal.h"
-#include "tremolo_policy.h"
+#include "policy.h"
 #include "guarantee_print.h"
 #include "explain.h"
 

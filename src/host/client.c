@@ -1,7 +1,8 @@
-/* client.c -- open a client: whom to trust and what to allow.
+/* client.c -- open a client: its ledger, the server it trusts and what its policy allows.
  *
- * The order is section 5 of docs/reference/protocol.md. Everything that can refuse comes
- * before the device core is asked for a report (client_report.c). */
+ * The order is section 5 of docs/reference/protocol.md: address, ledger, key, study, policy.
+ * Everything that can refuse comes before the device core is asked for a report
+ * (client_report.c), so that a refusal costs nothing. */
 #include "client_parts.h"
 
 #include <errno.h>
@@ -82,23 +83,23 @@ static enum tremolo_status set_address(struct tremolo_client *client, const char
     static const char marker[] = "/v1/studies/";
     size_t length = strlen(url);
     if (length >= sizeof client->url || length < ID_CHARACTERS + sizeof marker) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+        return client_fails(client, TREMOLO_BAD_ADDRESS,
                             "the study's URL must end in /v1/studies/ and its id");
     }
     for (const char *at = url; *at != '\0'; at++) {
         if (*at <= 0x20 || *at > 0x7e || strchr("?#@\\", *at) != NULL) {
-            return client_fails(client, TREMOLO_BAD_ARGUMENT,
+            return client_fails(client, TREMOLO_BAD_ADDRESS,
                                 "the study's URL has a character it must not have");
         }
     }
     const char *id = url + length - ID_CHARACTERS;
     if (strncmp(id - (sizeof marker - 1), marker, sizeof marker - 1) != 0 ||
         tremolo_base64_decode(client->study_id, sizeof client->study_id, id) != TREMOLO_OK) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+        return client_fails(client, TREMOLO_BAD_ADDRESS,
                             "the study's URL must end in /v1/studies/ and its id");
     }
     if (!tremolo_client_is_safe_url(url)) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+        return client_fails(client, TREMOLO_BAD_ADDRESS,
                             "the study's URL must be https, or http on this machine");
     }
     memcpy(client->url, url, length + 1);
@@ -110,19 +111,198 @@ static enum tremolo_status set_device(struct tremolo_client *client,
 {
     bool has_id = options->device_id != NULL;
     if (has_id != (options->mac_key != NULL)) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT,
+        return client_fails(client, TREMOLO_BAD_DEVICE,
                             "a device's name and its key belong together");
     }
     if (!has_id) {
         return TREMOLO_OK;
     }
     if (options->device_id_length < 1 || options->device_id_length > TREMOLO_DEVICE_ID_MAX) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT, "a device's name has 1 to %d bytes",
+        return client_fails(client, TREMOLO_BAD_DEVICE, "a device's name has 1 to %d bytes",
                             TREMOLO_DEVICE_ID_MAX);
     }
     memcpy(client->mac_key, options->mac_key, sizeof client->mac_key);
     return tremolo_base64_encode(client->device_name, sizeof client->device_name,
                                  options->device_id, options->device_id_length);
+}
+
+/* ---------------------------------------------------------------- the ledger
+ *
+ * A ledger is made once, for the device's whole life, with the budget of the
+ * policy that is in force then. A first attempt that ends in a refusal, by key,
+ * policy, date or round, must therefore leave none behind: it is made when the
+ * first report is about to be, and no earlier. A later policy cannot raise the
+ * budget; one with a smaller total is kept here, since the device core knows
+ * none. */
+
+static enum tremolo_status copy_names(struct tremolo_client *client,
+                                      const struct tremolo_client_options *options)
+{
+    const char *counter = options->counter_file != NULL ? options->counter_file : "";
+    client->ledger_studies = options->ledger_studies;
+    return host_copy_path(client->state, options->state_directory) == 0 &&
+                   host_copy_path(client->counter, counter) == 0
+               ? TREMOLO_OK
+               : client_fails_plainly(client, TREMOLO_LONG_NAME);
+}
+
+static enum tremolo_status open_ledger_file(struct tremolo_client *client, bool create,
+                                            char why[TREMOLO_LEDGER_FILE_ERROR_BYTES])
+{
+    struct tremolo_ledger_file_options options = {
+        .directory = client->state,
+        .counter = client->counter[0] != '\0' ? client->counter : NULL,
+        .studies = client->ledger_studies,
+        .create = create,
+        .files = &client->files,
+        .entropy = client->around.entropy,
+        .entropy_context = client->around.context,
+    };
+    enum tremolo_status status = tremolo_ledger_file_open(&client->ledger, why, &options);
+    if (status == TREMOLO_OK) {
+        client->platform = *tremolo_ledger_file_platform(client->ledger);
+        client->platform.mac_key = client->signs ? client->mac_key : NULL;
+    }
+    return status;
+}
+
+static enum tremolo_status open_ledger(struct tremolo_client *client,
+                                       const struct tremolo_client_options *options)
+{
+    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
+    uint32_t left = 0;
+    uint32_t budget = 0;
+    uint32_t epsilon = 0;
+    enum tremolo_status status = copy_names(client, options);
+    status = status == TREMOLO_OK ? open_ledger_file(client, false, why) : status;
+    if (status == TREMOLO_LEDGER_MISSING && options->enrol) {
+        client->to_enrol = true;
+        return TREMOLO_OK;
+    }
+    if (status != TREMOLO_OK) {
+        return client_fails_because(client, status, why);
+    }
+    status = tremolo_device_budget(&client->work, &left, &client->platform);
+    if (status == TREMOLO_OK) {
+        status = tremolo_ledger_file_budget(client->ledger, &budget, &epsilon);
+    }
+    if (status != TREMOLO_OK) {
+        return client_fails_plainly(client, status);
+    }
+    return epsilon > 0 ? TREMOLO_OK
+                       : client_fails(client, TREMOLO_LEDGER_DAMAGED,
+                                      "%s: the ledger has no budget of epsilon, so this version "
+                                      "did not make it; nothing was charged",
+                                      client->state);
+}
+
+static enum tremolo_status enrol(struct tremolo_client *client)
+{
+    uint32_t budget = 0;
+    uint32_t left = 0;
+    enum tremolo_status found = tremolo_device_budget(&client->work, &left, &client->platform);
+    if (found != TREMOLO_LEDGER_MISSING) {
+        return found; /* another process was faster, or it cannot be read */
+    }
+    enum tremolo_status status = tremolo_policy_budget(&budget, &client->policy);
+    if (status == TREMOLO_OK) {
+        status = tremolo_device_enrol(&client->work, &client->platform, budget,
+                                      tremolo_policy_epsilon(&client->policy));
+    }
+    /* Nothing is there, but the counter has counted: the ledger was lost. */
+    return status == TREMOLO_LEDGER_EXISTS ? TREMOLO_LEDGER_ROLLED_BACK : status;
+}
+
+static enum tremolo_status pin_key(struct tremolo_client *client)
+{
+    char path[HOST_PATH_BYTES];
+    char text[TREMOLO_BASE64_BYTES(TREMOLO_SIGNING_PUBLIC_BYTES) + 1];
+    if (!client->to_pin) {
+        return TREMOLO_OK;
+    }
+    enum tremolo_status status =
+        tremolo_base64_encode(text, sizeof text, client->server_key, sizeof client->server_key);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n';
+    if (host_path(path, client->state, "server.key") != 0 ||
+        host_replace_file(&client->files, path, text, length + 1) != 0) {
+        return client_fails(client, TREMOLO_STORAGE_FAILED, "%s: cannot pin the key: %s",
+                            client->state, strerror(errno));
+    }
+    client->to_pin = false;
+    return TREMOLO_OK;
+}
+
+enum tremolo_status client_make_ledger(struct tremolo_client *client)
+{
+    char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
+    enum tremolo_status status = TREMOLO_OK;
+    if (!client->to_enrol) {
+        return TREMOLO_OK;
+    }
+    if (client->ledger == NULL) {
+        status = open_ledger_file(client, true, why);
+    }
+    if (status != TREMOLO_OK) {
+        return client_fails_because(client, status, why);
+    }
+    status = enrol(client);
+    if (status != TREMOLO_OK) {
+        (void)client_fails_plainly(client, status);
+        tremolo_ledger_file_close(client->ledger); /* the next try opens what there is then */
+        client->ledger = NULL;
+        return status;
+    }
+    client->to_enrol = false;
+    return pin_key(client);
+}
+
+/* Both budgets of the ledger and what was spent of them, by enum tremolo_release_kind. */
+static enum tremolo_status read_ledger(struct tremolo_client *client, uint32_t whole[2],
+                                       uint32_t spent[2])
+{
+    uint32_t kept[2] = {0, 0};
+    enum tremolo_status status =
+        tremolo_device_budget(&client->work, &kept[TREMOLO_RELEASE_SAMPLE], &client->platform);
+    if (status == TREMOLO_OK) {
+        status =
+            tremolo_device_epsilon(&client->work, &kept[TREMOLO_RELEASE_BALLOT], &client->platform);
+    }
+    if (status == TREMOLO_OK) {
+        status = tremolo_ledger_file_budget(client->ledger, &whole[TREMOLO_RELEASE_SAMPLE],
+                                            &whole[TREMOLO_RELEASE_BALLOT]);
+    }
+    for (unsigned i = 0; status == TREMOLO_OK && i < 2; i++) {
+        spent[i] = whole[i] - kept[i];
+    }
+    return status;
+}
+
+enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *left,
+                                       bool *by_policy)
+{
+    uint32_t whole[2] = {0, 0};
+    uint32_t spent[2] = {0, 0};
+    uint32_t allowed = 0;
+    enum tremolo_release_kind kind =
+        (enum tremolo_release_kind)tremolo_study_file_device(client->study)->release;
+    enum tremolo_status status = read_ledger(client, whole, spent);
+    if (status == TREMOLO_OK) {
+        status = tremolo_policy_allows(&allowed, &client->policy, kind, spent);
+    }
+    if (status != TREMOLO_OK) {
+        return client_fails_plainly(client, status);
+    }
+    uint32_t kept = whole[kind] - spent[kind];
+    uint32_t capped = allowed > spent[kind] ? allowed - spent[kind] : 0;
+    *left = capped < kept ? capped : kept;
+    if (by_policy != NULL) {
+        *by_policy = capped < kept;
+    }
+    return TREMOLO_OK;
 }
 
 /* ---------------------------------------------------------------- trust */
@@ -141,7 +321,7 @@ static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned,
         return TREMOLO_OK;
     }
     if (host_path(path, client->state, "server.key") != 0) {
-        return client_fails(client, TREMOLO_BAD_ARGUMENT, "the state directory's name is too long");
+        return client_fails_plainly(client, TREMOLO_LONG_NAME);
     }
     if (host_read_file(&client->files, path, text, sizeof text, &length) != 0) {
         *pinned = false;
@@ -254,7 +434,7 @@ static enum tremolo_status begin(struct tremolo_client *client,
     }
     status = set_address(client, options->study_url);
     status = status == TREMOLO_OK ? set_device(client, options) : status;
-    status = status == TREMOLO_OK ? client_open_ledger(client, options) : status;
+    status = status == TREMOLO_OK ? open_ledger(client, options) : status;
     if (status == TREMOLO_OK) {
         client_start_clock(client);
         status = trust_and_fetch(client, options);
@@ -265,7 +445,7 @@ static enum tremolo_status begin(struct tremolo_client *client,
     }
     status = status == TREMOLO_OK ? prepare_study(client) : status;
     /* Without a ledger there is no directory yet; client_make_ledger() pins then. */
-    return status == TREMOLO_OK && !client->to_enrol ? client_pin_key(client) : status;
+    return status == TREMOLO_OK && !client->to_enrol ? pin_key(client) : status;
 }
 
 enum tremolo_status tremolo_client_open(struct tremolo_client **client,

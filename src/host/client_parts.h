@@ -1,19 +1,17 @@
-/* client_parts.h -- inside of a client; private to this room.
+/* client_parts.h -- what a client's files share.
  *
- *     client.c        opening: whom to trust and what to allow
- *     client_ledger.c its ledger: found, made at the last moment, capped by the policy
- *     client_report.c samples, making and sending a report
+ *     client.c        opening; the ledger; the server's key; the policy
+ *     client_report.c samples, rounds, making and sending a report
  *     client_wire.c   exchanges with the server: retry, backoff, answers
- *     client_round.c  the current round: fetch, check, follow
- *     sample_text.c   a sample from JSON or CSV
  *     transport.c     HTTP by libcurl */
 #ifndef TREMOLO_CLIENT_PARTS_H
 #define TREMOLO_CLIENT_PARTS_H
 
 #include "file_steps.h"
+#include "ledger_file.h"
+#include "policy.h"
 #include "transport.h"
 #include "tremolo_client.h"
-#include "tremolo_ledger_file.h"
 
 enum round_state { ROUND_OPEN, ROUND_WAITING, ROUND_DONE };
 
@@ -64,21 +62,14 @@ struct tremolo_client {
 enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_status status,
                                  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same with the status's sentence, and what the storage said when that
- * failed. */
+/* The same with the status's sentence and `why`, or with what the storage said when that failed. */
+enum tremolo_status client_fails_because(struct tremolo_client *client, enum tremolo_status status,
+                                         const char *why);
 enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status);
 
-/* Open the ledger that is there. Without one, and with options->enrol, only
- * to_enrol is set: a ledger is made for life with the budget of the policy of
- * that day, so not before everything else is known to be in order. */
-enum tremolo_status client_open_ledger(struct tremolo_client *client,
-                                       const struct tremolo_client_options *options);
-
-/* Make it, if to_enrol; called once a report is about to be made. */
+/* Make the ledger, if to_enrol: with the budget of the policy of the day, for life. Called once a
+ * report is about to be made and everything else is in order. */
 enum tremolo_status client_make_ledger(struct tremolo_client *client);
-
-/* Keep the server's key in the state directory, if to_pin. */
-enum tremolo_status client_pin_key(struct tremolo_client *client);
 
 /* What may still be spent: what the ledger has left and, where the policy's
  * total is below the one the ledger was made with, no more than that total
@@ -97,24 +88,5 @@ enum tremolo_status client_exchange(struct tremolo_client *client, size_t *lengt
 
 /* Wait a random time between both ends. NETWORK_FAILED when told to stop. */
 enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms);
-
-/* Must a device know the round before it can even look for a stored report? A
- * study of one round without vectors has nothing to tell. */
-bool client_needs_broadcast(const struct tremolo_client *client);
-
-/* May a report be made now? By this device's date, then by the server, whose
- * current round is left, verified, in client->round. ROUND_CLOSED if not. */
-enum tremolo_status client_find_open_round(struct tremolo_client *client);
-
-/* Read "next" of an answer, in seconds, within sensible ends. */
-struct json_t;
-void client_read_next(struct client_round *round, const struct json_t *root);
-
-/* A sample from text into raw integers; `why` gets a sentence. */
-enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char *why, size_t bytes,
-                                     const struct tremolo_study_file *file, const char *text,
-                                     size_t length);
-enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
-                                       const struct tremolo_study_file *file, const double *values);
 
 #endif

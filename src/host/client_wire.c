@@ -1,7 +1,6 @@
-/* client_wire.c -- talk to the server until it answers, refuses, or time is up.
+/* client_wire.c -- talk to the server until it answers, refuses, or time is up; and say what failed.
  *
- * What is sent again is always the same bytes: nothing here knows how to make
- * a report. */
+ * A repetition always sends the same bytes, because nothing in this file can make a report. */
 #include "client_parts.h"
 
 #include <jansson.h>
@@ -26,6 +25,31 @@ enum tremolo_status client_fails(struct tremolo_client *client, enum tremolo_sta
     (void)vsnprintf(client->why, sizeof client->why, format, arguments);
     va_end(arguments);
     return status;
+}
+
+enum tremolo_status client_fails_because(struct tremolo_client *client, enum tremolo_status status,
+                                         const char *why)
+{
+    return client_fails(client, status, "%s%s%s", tremolo_status_sentence(status),
+                        why[0] != '\0' ? "; " : "", why);
+}
+
+/* Statuses of the device core, which does not know where the ledger is. */
+static bool is_about_ledger(enum tremolo_status status)
+{
+    return status == TREMOLO_LEDGER_DAMAGED || status == TREMOLO_LEDGER_ROLLED_BACK ||
+           status == TREMOLO_LEDGER_FULL;
+}
+
+enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status)
+{
+    const char *why = "";
+    if (client->ledger != NULL && status == TREMOLO_STORAGE_FAILED) {
+        why = tremolo_ledger_file_error(client->ledger);
+    } else if (client->ledger != NULL && is_about_ledger(status)) {
+        why = client->state;
+    }
+    return client_fails_because(client, status, why);
 }
 
 void client_start_clock(struct tremolo_client *client)

@@ -22,7 +22,7 @@
  * needs a sync that succeeds before it hands anything out, so that at least one
  * slot on disk holds every charge whose bytes left; should the other be old by
  * then, the core refuses (LEDGER_ROLLED_BACK), which is the safe side. */
-#include "tremolo_ledger_file.h"
+#include "ledger_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,7 +181,7 @@ static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, co
     const struct tremolo_files *files = &ledger->files;
     char path[HOST_PATH_BYTES];
     if (host_path(path, directory, "lock") != 0) {
-        return fails(ledger, directory, TREMOLO_BAD_ARGUMENT);
+        return fails(ledger, directory, TREMOLO_LONG_NAME);
     }
     ledger->lock_fd = files->open(files->context, path, O_RDWR | O_CREAT, 0600);
     if (ledger->lock_fd < 0) {
@@ -335,7 +335,7 @@ static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
                    host_copy_path(ledger->directory, options->directory) == 0 &&
                    host_path(ledger->ledger_path, options->directory, "ledger") == 0
                ? TREMOLO_OK
-               : TREMOLO_BAD_ARGUMENT;
+               : TREMOLO_LONG_NAME;
 }
 
 enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,

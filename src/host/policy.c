@@ -8,7 +8,7 @@
  * feature, have squares that add up to at most 1 are at most the largest
  * 2 apart / (high - low) half ranges apart in these features together. In a feature that is
  * `true` they may differ by all they can besides, so that its square is added. */
-#include "tremolo_policy.h"
+#include "policy.h"
 
 #include <jansson.h>
 #include <math.h>

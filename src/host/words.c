@@ -1,5 +1,5 @@
 /* words.c -- words in a sentence: a list of them, and the one that was meant. */
-#include "tremolo_words.h"
+#include "words.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* wrapper.c -- floating point, entropy and memory for the device core. */
+#include "ledger_file.h"
 #include "tremolo_host.h"
 
 #include <errno.h>

@@ -22,7 +22,7 @@
 #include "refuse.h"
 #include "study_internal.h"
 #include "table.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 /* What a column is, and the words of a category. */
 struct column_plan {

@@ -14,7 +14,7 @@
 #include "release.h"
 #include "report_file.h"
 #include "study_internal.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 /* ------------------------------------------------------------- splits */
 

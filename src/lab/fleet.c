@@ -12,7 +12,7 @@
 
 #include "study_internal.h"
 #include "experiment.h"
-#include "tremolo_random.h"
+#include "regression.h"
 #include "report_file.h"
 
 enum { BLOCK_ROWS = 512, BATCH_ROWS = 16 * BLOCK_ROWS };

@@ -18,13 +18,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tremolo_ballot.h"
+#include "regression.h"
 #include "tremolo_device.h"
 #include "tremolo_host.h"
 #include "tremolo_mechanism.h"
-#include "tremolo_moments.h"
+#include "moments.h"
 #include "tremolo_progress.h"
-#include "tremolo_regression.h"
 #include "release.h"
 
 struct fleet_setup {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "chacha_lanes.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum {
     SIGNS = TREMOLO_BALLOT_SIGNS,

@@ -17,7 +17,7 @@
 #include "explain.h"
 #include "refuse.h"
 #include "study_internal.h"
-#include "tremolo_ballot.h"
+#include "regression.h"
 #include "release.h"
 #include "tremolo_study_file.h"
 

@@ -18,7 +18,7 @@
 #include "estimate_json.h"
 #include "inputs.h"
 #include "table.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 /* The largest number taken, as by simulate. */
 static const double VALUE_MAX = 1e100;

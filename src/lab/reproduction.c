@@ -15,7 +15,7 @@
 #include "experiment.h"
 #include "refuse.h"
 #include "table.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 /* --------------------------------------------------------------- tasks
  *

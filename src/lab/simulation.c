@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "simulation_json.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 /* Of the intervals. */
 static const double usual_level = 0.95;

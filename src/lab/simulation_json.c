@@ -11,7 +11,7 @@
 #include "study_internal.h"
 #include "simulation_json.h"
 #include "experiment.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 double simulation_mean(const double *values, size_t count)
 {

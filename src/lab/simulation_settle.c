@@ -11,7 +11,7 @@
 
 #include "inputs.h"
 #include "refuse.h"
-#include "tremolo_host.h"
+#include "ledger_file.h"
 
 void tremolo_simulation_begin(struct tremolo_simulation *simulation)
 {

@@ -20,7 +20,7 @@
 
 #include "refuse.h"
 #include "study_internal.h"
-#include "tremolo_words.h"
+#include "words.h"
 
 enum { CHUNK_BYTES = 1 << 16 };
 

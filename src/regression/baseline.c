@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 #include <lapacke.h>
 

@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum { FACTORS_MAX = DENSITY_FACTORS_MAX };
 

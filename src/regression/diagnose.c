@@ -10,7 +10,7 @@
  * The F test uses Z: under the hypothesis its mean is zero whatever S is, so noise in S, which
  * makes S^-1 Z far from normal, does not matter. Over g buckets its pseudo-values are close to
  * normal, and Hotelling's T^2 (g - d) / (d (g - 1)) has the F distribution of d and g - d. */
-#include "tremolo_diagnosis.h"
+#include "regression.h"
 
 #include <math.h>
 #include <stdlib.h>

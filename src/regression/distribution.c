@@ -8,13 +8,12 @@
  * The noncentral chi-square is a Poisson mixture of central ones whose degrees grow by two, and
  * those follow from each other by one positive term each: nothing cancels, so the relative
  * accuracy of the tail stays far out. */
-#include "tremolo_regression.h"
+#include "regression.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "accountant.h"
-#include "tremolo_random.h"
 
 enum { BISECTIONS = 200 };
 

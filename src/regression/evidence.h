@@ -18,8 +18,7 @@
 
 #include <math.h>
 
-#include "tremolo_ballot.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 /* ---------------------------------------------------------------- noisy samples */
 

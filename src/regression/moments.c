@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_ballot.h"
+#include "regression.h"
 
 /* ---------------------------------------------------------------- making */
 

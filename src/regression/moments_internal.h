@@ -15,7 +15,7 @@
 #ifndef TREMOLO_MOMENTS_INTERNAL_H
 #define TREMOLO_MOMENTS_INTERNAL_H
 
-#include "tremolo_moments.h"
+#include "moments.h"
 
 struct bucket_sums {
     uint64_t count;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 /* ---------------------------------------------------------------- shares drawn again
  *

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 enum { MAX_ROUNDS = 1024, DIRECTION_TRIES = 64 };
 

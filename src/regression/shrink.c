@@ -46,7 +46,7 @@
 #include <string.h>
 
 #include "linear.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 #define NU_PRIOR        20.0
 #define NU_SPREAD_FLOOR 0.6          /* of the prior's spread, while noise hides the real one */

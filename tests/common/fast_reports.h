@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 
 enum { FAST_MAX = 64 };
 

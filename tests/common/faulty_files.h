@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tremolo_files.h"
+#include "ledger_file.h"
 
 enum fault_kind {
     FAULT_NONE,

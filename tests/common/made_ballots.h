@@ -7,8 +7,7 @@
 #ifndef TREMOLO_MADE_BALLOTS_H
 #define TREMOLO_MADE_BALLOTS_H
 
-#include "tremolo_random.h"
-#include "tremolo_ballot.h"
+#include "regression.h"
 
 #include <assert.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum { REFERENCE_BITS = 300 };
 

@@ -11,6 +11,7 @@
 
 #include "fake_entropy.h"
 #include "files.h"
+#include "policy.h"
 #include "tremolo_host.h"
 #include "tremolo_study_file.h"
 #include "study_internal.h"

@@ -14,9 +14,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "policy.h"
 #include "fake_server.h"
 #include "faulty_files.h"
-#include "tremolo_ledger_file.h"
+#include "ledger_file.h"
 
 enum { ROUNDS = 3, STEPS_MAX = 400, LIVES = 12 };
 

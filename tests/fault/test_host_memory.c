@@ -5,9 +5,10 @@
  * server are those that would have reached it without, never others; a call that
  * fails leaks nothing and leaves its output as it was; and the same device,
  * with memory again, sends the very same bytes and has paid once. */
+#include "policy.h"
 #include "failing_memory.h"
 #include "fake_server.h"
-#include "tremolo_ledger_file.h"
+#include "ledger_file.h"
 
 static const char csv_sample[] = "a,b,c,d,r\n3,0.5,y,yes,50\n";
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tremolo_moments.h"
+#include "moments.h"
 
 static void put_checksum(uint8_t *bytes, size_t length)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tremolo_moments.h"
+#include "moments.h"
 
 static int16_t next_ballot(int8_t *row, size_t i, void *context)
 {

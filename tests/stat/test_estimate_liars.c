@@ -19,7 +19,7 @@
 
 #include "tremolo_estimate.h"
 #include "tremolo_planning.h"
-#include "tremolo_random.h"
+#include "regression.h"
 #include "release.h"
 
 enum { D = 3, N = D + 1, DEVICES = 60000, BALLOT_DEVICES = 20000, UNIT = 1 << 16 };

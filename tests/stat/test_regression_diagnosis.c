@@ -18,7 +18,7 @@
 
 #include "fast_reports.h"
 #include "made_ballots.h"
-#include "tremolo_diagnosis.h"
+#include "regression.h"
 
 enum { D = 4, P = D + 1, STUDIES = 1000 };
 

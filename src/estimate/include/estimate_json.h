@@ -23,11 +23,9 @@
 
 #include "document.h"
 #include "release.h"
-#include "tremolo_ballot.h"
-#include "tremolo_diagnosis.h"
+#include "regression.h"
 #include "tremolo_estimate.h"
 #include "tremolo_privacy.h"
-#include "tremolo_regression.h"
 
 struct tremolo_inputs; /* how features follow from raw columns (inputs.h) */
 
@@ -90,7 +88,7 @@ struct tremolo_estimate {
     double r2;              /* NAN unless some feature is identified */
     double r2_low, r2_high; /* hold it at the level */
     double condition, noise_sd;
-    double noise_ratio, shift_max;      /* of ballots, see tremolo_ballot.h */
+    double noise_ratio, shift_max;      /* of ballots, see regression.h */
     int64_t negative;                   /* eigenvalues that the method had to bend */
     struct tremolo_diagnosis diagnosis; /* owned; NaN in the covariance of what noise hides */
     bool of_rounds;                     /* the paper's theorems were asked about the rounds: */

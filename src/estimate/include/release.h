@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "chacha_lanes.h"
-#include "tremolo_ballot.h"
-#include "tremolo_moments.h"
+#include "regression.h"
+#include "moments.h"
 #include "tremolo_release.h"
 #include "tremolo_study_file.h"
 

@@ -2,10 +2,7 @@
  *
  * All file access of this room goes through one table of functions, so that a
  * test can count, fail, tear or kill at each step. Each behaves as the POSIX
- * call it is named after: -1 and errno for failure.
- *
- *     struct tremolo_files files = tremolo_files_system();
- */
+ * call it is named after: -1 and errno for failure. */
 #ifndef TREMOLO_FILES_H
 #define TREMOLO_FILES_H
 
@@ -29,9 +26,6 @@ struct tremolo_files {
     int (*mkdir)(void *context, const char *path, unsigned mode);
     int (*unlink)(void *context, const char *path); /* of a file that could not be finished */
 };
-
-/* The operating system's own; context is unused. */
-struct tremolo_files tremolo_files_system(void);
 
 #ifdef __cplusplus
 }

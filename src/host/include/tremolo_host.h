@@ -38,9 +38,6 @@ struct tremolo_host_range {
 TREMOLO_MUST_USE enum tremolo_status tremolo_host_raw(int32_t *raw, double value,
                                                       const struct tremolo_host_range *range);
 
-/* Entropy from the kernel, for tremolo_platform.entropy; context is unused. */
-int tremolo_host_entropy(void *context, uint8_t *bytes, size_t length);
-
 /* A ledger of one study in memory: for simulated devices, whose budget ends
  * with the program. Zero it before enrolment. */
 struct tremolo_host_memory {

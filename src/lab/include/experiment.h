@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "tremolo_ballot.h"
+#include "regression.h"
 #include "tremolo_experiment.h"
 #include "tremolo_regression.h"
 

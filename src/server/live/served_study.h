@@ -16,7 +16,7 @@
 #include "tremolo_regression.h"
 #include "segment.h"
 #include "store.h"
-#include "tremolo_moments.h"
+#include "moments.h"
 #include "release.h"
 #include "tremolo_study_file.h"
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tremolo_moments.h"
+#include "moments.h"
 
 struct encoder {
     uint8_t *bytes; /* the caller frees them, after a failure too */

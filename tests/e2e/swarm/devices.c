@@ -2,7 +2,7 @@
  * the noise and the ledger are those of the real core. */
 #include "swarm.h"
 
-#include "tremolo_random.h"
+#include "regression.h"
 
 static double uniform(size_t device, size_t what)
 {

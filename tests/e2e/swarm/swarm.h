@@ -21,7 +21,7 @@
 
 #include "tremolo_device.h"
 #include "tremolo_host.h"
-#include "tremolo_regression.h"
+#include "regression.h"
 #include "tremolo_study_file.h"
 
 enum { ROUNDS_MAX = 16, THREADS_MAX = 64, ANSWER_MAX = 4 << 20, URLS_MAX = 8, TWIN_BATCH = 1000 };

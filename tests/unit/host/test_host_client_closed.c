@@ -1,7 +1,8 @@
 /* test_host_client_closed.c -- a study or a round that is not open costs nothing,
  * and what was charged while it was open is not lost. */
+#include "policy.h"
 #include "client_world.h"
-#include "tremolo_ledger_file.h"
+#include "ledger_file.h"
 
 static uint32_t whole_budget(void)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "tremolo_ledger_file.h"
+#include "ledger_file.h"
 
 static void test_no_ledger_without_enrolment(void **state)
 {

@@ -1,5 +1,6 @@
 /* test_host_client_policy.c -- what the device's own policy allows, and what a
  * study is charged at the distance that policy protects. */
+#include "policy.h"
 #include "client_world.h"
 #include "study_internal.h"
 

@@ -103,10 +103,10 @@ static void test_bad_addresses(void **state)
         (void)snprintf(url, sizeof url, formats[i], id);
 #pragma GCC diagnostic pop
         world.options.study_url = url;
-        assert_status(open_client(&world), TREMOLO_BAD_ARGUMENT);
+        assert_status(open_client(&world), TREMOLO_BAD_ADDRESS);
     }
     world.options.study_url = "https://example.org/v1/studies/short";
-    assert_status(open_client(&world), TREMOLO_BAD_ARGUMENT);
+    assert_status(open_client(&world), TREMOLO_BAD_ADDRESS);
     assert_int_equal(world.server.requests, 0);
     end(&world);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tremolo_words.h"
+#include "words.h"
 
 enum { WORDS = 6 };
 static const char *const words[WORDS] = {"age", "steps, daily", "a \"b\"", "gr\u00f6\u00dfe", "",

@@ -5,6 +5,7 @@
 
 #include "fake_entropy.h"
 #include "testing.h"
+#include "ledger_file.h"
 #include "tremolo_host.h"
 
 static const struct tremolo_bounds ends = TREMOLO_HOST_BOUNDS;

@@ -9,7 +9,7 @@
 
 #include "fleet.h"
 #include "parts.h"
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum { LANES = 8 };
 

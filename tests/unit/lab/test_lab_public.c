@@ -9,7 +9,7 @@
 #include "audit.h"
 #include "release.h"
 #include "tremolo_planning.h"
-#include "tremolo_random.h"
+#include "regression.h"
 #include "simulation_json.h"
 
 enum { ROWS = 600, FEATURES = 2 };

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "tremolo_regression.h"
+#include "regression.h"
 
 enum { ROWS = 1000, SEEDS = 4000 };
 

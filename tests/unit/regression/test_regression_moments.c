@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tremolo_moments.h"
+#include "moments.h"
 
 static uint64_t state;
 

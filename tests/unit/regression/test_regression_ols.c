@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "tremolo_regression.h"
+#include "regression.h"
 
 /* Digits of agreement, as NIST counts them. */
 static double digits(double value, double certified)

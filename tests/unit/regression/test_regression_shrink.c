@@ -15,7 +15,7 @@
 
 /* The search is no part of any interface, so its file is taken in whole. */
 #include "../../src/regression/shrink.c" /* NOLINT(bugprone-suspicious-include) */
-#include "tremolo_random.h"
+#include "regression.h"
 
 enum { D_MAX = 12, N_MAX = D_MAX + 1, TRIES = 300 };
 

@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "tremolo_moments.h"
-#include "tremolo_random.h"
-#include "tremolo_regression.h"
+#include "moments.h"
+#include "regression.h"
 
 enum { N = 5, RELEASED = 4, ROWS = 3000, LARGEST = 300 };
 

@@ -1,4 +1,4 @@
-/* tremolo_ledger_file.h -- a device's ledger in a directory.
+/* ledger_file.h -- a device's ledger in a directory.
  *
  *     struct tremolo_ledger_file *ledger = NULL;
  *     struct tremolo_ledger_file_options options = {.directory = "/var/lib/app/tremolo"};
@@ -19,10 +19,6 @@
 #include "tremolo_device.h"
 #include "tremolo_files.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { TREMOLO_LEDGER_FILE_STUDIES = 16, TREMOLO_LEDGER_FILE_ERROR_BYTES = 160 };
 
 struct tremolo_ledger_file_options {
@@ -34,6 +30,10 @@ struct tremolo_ledger_file_options {
     int (*entropy)(void *context, uint8_t *bytes, size_t length); /* NULL: the kernel's */
     void *entropy_context;
 };
+
+/* The operating system's own files, and the kernel's entropy; contexts are unused. */
+struct tremolo_files tremolo_files_system(void);
+int tremolo_host_entropy(void *context, uint8_t *bytes, size_t length);
 
 struct tremolo_ledger_file; /* opaque */
 
@@ -65,9 +65,5 @@ const char *tremolo_ledger_file_error(const struct tremolo_ledger_file *ledger);
 
 /* Unlock and close. Accepts NULL. */
 void tremolo_ledger_file_close(struct tremolo_ledger_file *ledger);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

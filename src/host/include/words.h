@@ -1,14 +1,10 @@
-/* tremolo_words.h -- words in a sentence: a list of them, one among them, and the one that was
+/* words.h -- words in a sentence: a list of them, one among them, and the one that was
  * meant. */
 #ifndef TREMOLO_WORDS_H
 #define TREMOLO_WORDS_H
 
 #include <stddef.h>
 #include <stdio.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* "a, b, c", with dots for the words that do not fit; no word is cut. A word that
  * holds a comma or a quote is in quotes, as in a CSV file. `bytes` must be at least 4. */
@@ -24,9 +20,5 @@ size_t tremolo_words_find(const char *word, const char *const *words, size_t cou
 /* The word that is a slip of the keys away, or NULL. Letters' case does not
  * matter. */
 const char *tremolo_words_nearest(const char *word, const char *const *words, size_t count);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -1,4 +1,4 @@
-/* tremolo_moments.h -- exact sums over reports, the only thing estimation needs.
+/* moments.h -- exact sums over reports, the only thing estimation needs.
  *
  * A report is a row of n = d + 1 small integers on the wire grid: the d
  * released feature coordinates, then the response (released with noise when
@@ -22,18 +22,10 @@
  * Limits: 2..257 coordinates, values of at most 15 bits and a sign,
  * TREMOLO_MAX_FOLD_REPORTS reports. An object is used by one thread at a
  * time; different objects are independent. */
-#ifndef TREMOLO_MOMENTS_H
-#define TREMOLO_MOMENTS_H
+#ifndef TREMOLO_REGRESSION_MOMENTS_H
+#define TREMOLO_REGRESSION_MOMENTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "tremolo_status.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "tremolo_regression.h"
 
 enum {
     TREMOLO_BUCKETS = 32,
@@ -59,9 +51,6 @@ struct tremolo_sums {
     const int64_t *product;
 };
 
-/* Contents are private to the fold. */
-struct tremolo_moments;
-
 /* Create empty moments for rows of `coordinates` values. No feature exceeds
  * feature_max in magnitude and no response exceeds response_max (each in
  * 1..TREMOLO_MAX_FOLD_VALUE); smaller bounds on the features fold faster.
@@ -74,20 +63,6 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_new(struct tremolo_moments 
  * with a public response or without. As above otherwise. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries, bool response_public);
-
-/* NULL is fine. */
-void tremolo_moments_free(struct tremolo_moments *moments);
-
-/* The bucket of a report, 0..31, from its 16-byte id. */
-unsigned tremolo_bucket_of(const uint8_t report_id[16]);
-
-/* Add `count` rows of `coordinates` values each, row after row; buckets[i] is
- * the bucket of row i. BAD_ARGUMENT for a bucket above 31, OUT_OF_BOUNDS for
- * a value beyond its maximum, OVERFLOWED past TREMOLO_MAX_FOLD_REPORTS,
- * NO_MEMORY; after any failure the sums are what they were. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_moments_add(struct tremolo_moments *moments,
-                                                         const int16_t *rows,
-                                                         const uint8_t *buckets, size_t count);
 
 /* Adding works in memory of its own, up to half a megabyte, which is made when it is first needed.
  * Make it now, so that no addition fails for want of it: NO_MEMORY; or give it back, because
@@ -154,7 +129,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_merge(struct tremolo_moment
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_bucket(struct tremolo_moments *moments, struct tremolo_sums *sums, unsigned bucket);
 
-/* The same of ballots, see tremolo_ballot.h. */
+/* The same of ballots, see regression.h. */
 struct tremolo_ballot_sums;
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_ballots(struct tremolo_ballot_sums *sums,
                                                              const struct tremolo_moments *moments,
@@ -184,9 +159,5 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_moments_encode(const struct tremolo
  * by `length`. The caller frees *moments; after a failure it is untouched. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_decode(struct tremolo_moments **moments,
                                                             const uint8_t *bytes, size_t length);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
