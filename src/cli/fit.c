@@ -1,4 +1,13 @@
-/* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory. */
+/* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory.
+ *
+ * All three end in the same document, which estimate_show() prints as a table, as JSON or into a file:
+ *
+ *   a file       estimate/report_file.c decodes and adds up its reports, removes the known noise and
+ *                solves for the coefficients, here and now;
+ *   a directory  server/live/offline.c does the same with a server's log, while no server runs;
+ *   an address   the server has the document already, and it is fetched.
+ *
+ * What a server or a directory decides by itself cannot be chosen: such options are refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,10 @@
-/* simulation.c -- repeats of an experiment, and what the first of them says. */
+/* simulation.c -- repeats of an experiment, and what the first of them says.
+ *
+ * One repeat shuffles the rows and holds some out (a split), fits least squares to the others, lets
+ * each of the others report as a device and fits the reports (experiment.c), and measures the R^2 of
+ * both fits on the rows held out. Every repeat has new noise. The first one's coefficients, intervals and
+ * prediction become the estimate, by the same calls that an estimate of real reports takes; the others
+ * only show how much R^2 varies. */
 #include "experiment.h"
 #include "tremolo_simulation.h"
 

@@ -1,5 +1,8 @@
 /* study.js -- one study: three answers, a line on how it is doing, and the sections behind them.
  *
+ * Every number comes from two documents of the server, the estimate and the history
+ * (../common/api.js); index.js asks for them again and again. No estimate is computed here.
+ *
  * Nothing is drawn before everything is there: until then the page's own skeleton stands, so that
  * nothing jumps. */
 import { answers } from './answers.js';
