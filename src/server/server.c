@@ -18,7 +18,9 @@
 #include "routes.h"
 #include "study_internal.h"
 
-/* ---------------------------------------------------------------- pieces */
+/* ---------------------------------------------------------------- pieces
+ *
+ * Each piece can fail with a sentence in `words`; the caller stops what was started before it. */
 
 /* Signing key, secret of devices and operator's token, from files that only we may read. The
  * seed is wiped. */
@@ -136,7 +138,10 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
                : words_say(words, TREMOLO_NO_MEMORY, "out of memory");
 }
 
-/* ---------------------------------------------------------------- public */
+/* ---------------------------------------------------------------- public
+ *
+ * Calls come from one thread. Everything that requests need is in struct tremolo_server,
+ * constant while it listens. */
 
 /* What the options say about each other; what each may be is the command's to check. */
 static enum tremolo_status check_options(const struct tremolo_server_options *options,

@@ -25,7 +25,9 @@ enum {
     GZIP_MAX = 16 << 20, /* more leaves plain: the copy would be held, too */
 };
 
-/* ---------------------------------------------------------------- making */
+/* ---------------------------------------------------------------- making
+ *
+ * An answer is made by its handler in memory; nothing is sent before it is complete. */
 
 static const char *title_of(unsigned status)
 {
@@ -100,7 +102,10 @@ void request_answer_json(struct request *request, unsigned status, json_t *docum
     request_answer_text(request, status, made, body);
 }
 
-/* ---------------------------------------------------------------- what the client takes */
+/* ---------------------------------------------------------------- what the client takes
+ *
+ * Both headers are lists, and both are only wishes: without them the plain answer
+ * leaves. */
 
 /* The weight of a list's item, which begins at its parameters; 1 where none is given. */
 static double weight_of(const char *at, const char *end)
@@ -261,7 +266,10 @@ void request_answer_file(struct request *request, unsigned status, const struct 
     }
 }
 
-/* ---------------------------------------------------------------- headers */
+/* ---------------------------------------------------------------- headers
+ *
+ * Every answer forbids guessing its type. Pages say what they may load; what devices need is
+ * open to other origins. */
 
 /* Vary says what the form depends on, so that caches between us and the client keep both forms
  * apart. */

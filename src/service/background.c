@@ -1,4 +1,8 @@
-/* background.c -- starting, waking and ending a thread. */
+/* background.c -- starting, waking and ending a thread.
+ *
+ * Every thread of a server has the same needs: a lock, something to wait for, and a way to end it. With one
+ * way for all of them no thread can be left running, and none is ended in the middle of its work: it
+ * sees `stopping` when it next holds the lock. Waits go by the monotonic clock (clock.h). */
 #include "background.h"
 
 #include "clock.h"

@@ -23,7 +23,10 @@ enum {
     SLOW_SYNC_US = 1000,  /* from here on it pays to wait for company */
 };
 
-/* ---------------------------------------------------------------- health */
+/* ---------------------------------------------------------------- health
+ *
+ * What the backend found when it last wrote. It is a fact for balancers and operators, not a
+ * switch: the backend itself decides what it takes. */
 
 /* thread.lock guards health and words; the line of the log is written without it, because
  * writing may block. */
@@ -77,7 +80,10 @@ void batcher_note_sync(struct batcher *batcher, int64_t took_us)
     (void)atomic_fetch_add(&batcher->syncs, 1);
 }
 
-/* ---------------------------------------------------------------- batches */
+/* ---------------------------------------------------------------- batches
+ *
+ * A batch is what waits at one moment, up to a bound. Its order is that of the queue, and a job
+ * that runs alone is a batch by itself, so changes and reports have one order. */
 
 /* A job that runs alone or is large: no request thread does it. */
 static bool is_for_thread(const struct batch_job *job)
@@ -110,7 +116,10 @@ static struct batch_job *take_batch(struct batcher *batcher, bool here)
     return batch;
 }
 
-/* ---------------------------------------------------------------- thread */
+/* ---------------------------------------------------------------- thread
+ *
+ * There is always a thread that can write, whatever request threads do: it takes what they
+ * leave. */
 
 /* Clients that were just answered come again at once. Where syncs are slow it pays to
  * let them in before the next one: for as long as more keep coming within a
@@ -173,7 +182,9 @@ static void *batcher_main(void *argument)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- submitting */
+/* ---------------------------------------------------------------- submitting
+ *
+ * The queue is bounded in bytes; what finds no room is the caller's again and was not touched. */
 
 /* `wanted` is set under the lock and before the signal, so a wake-up cannot be missed. */
 static void call_thread(struct batcher *batcher)
@@ -250,7 +261,9 @@ bool batcher_submit(struct batcher *batcher, struct batch_job *job)
     return true;
 }
 
-/* ---------------------------------------------------------------- starting */
+/* ---------------------------------------------------------------- starting
+ *
+ * Init makes the struct usable for queueing; no batch runs before start. */
 
 void batcher_init(struct batcher *batcher, const struct batcher_backend *backend, void *owner)
 {

@@ -17,7 +17,10 @@
 
 #include "http_parts.h"
 
-/* ---------------------------------------------------------------- framing */
+/* ---------------------------------------------------------------- framing
+ *
+ * Judged for every request, before anything in it is believed. What one parser could read in two
+ * ways is refused, even where the standard allows it. */
 
 struct head {
     const char *next; /* where the next name must begin; NULL: a line ended wrongly */
@@ -150,7 +153,10 @@ static const char *check_framing(unsigned *status, struct MHD_Connection *connec
     return head.problem;
 }
 
-/* ---------------------------------------------------------------- routes */
+/* ---------------------------------------------------------------- routes
+ *
+ * A handful of tables, searched in order: a few comparisons of short texts cost less than a hash
+ * of the path. */
 
 /* Does the path match, {id} taking exactly the characters of an id and a
  * final * whatever is left? */
@@ -200,7 +206,9 @@ bool request_has_route(struct request *request, const char *path)
     return find_route(request->http->program, request->method, path, id, &known) != NULL;
 }
 
-/* ---------------------------------------------------------------- who sends it */
+/* ---------------------------------------------------------------- who sends it
+ *
+ * The token is for the operator; the source is only a key for a quota, and never stored. */
 
 /* Compare in a time that depends on the length of what was sent only. */
 static bool token_matches(struct request *request)
@@ -254,7 +262,10 @@ uint64_t request_source(struct request *request, const struct sources *sources, 
     return sources_key(sources, info != NULL ? info->client_addr : NULL);
 }
 
-/* ---------------------------------------------------------------- what it asks for */
+/* ---------------------------------------------------------------- what it asks for
+ *
+ * From the outside in: is it a request at all, which route, may its sender ask for it, is its
+ * body bounded, does its resource exist. */
 
 /* Refused before anything else is looked at; what may follow on this connection is not read. */
 static bool refuse_framing(struct request *request, const char *version, bool target_is_sound)

@@ -61,7 +61,11 @@ enum { SPARES_MAX = 256 };
 static const char tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-MAC-ALL:+AEAD";
 
-/* ---------------------------------------------------------------- connections */
+/* ---------------------------------------------------------------- connections
+ *
+ * A list of all open sockets with the time of their last step. The watch thread looks through
+ * it; loops add and remove. A step is one head, one body or one answer, so the time of a step
+ * bounds every way of holding a connection. */
 
 struct connection {
     struct connection *next;
@@ -174,7 +178,10 @@ static void remove_connection(struct http *http, struct connection *connection)
     free(connection);
 }
 
-/* ---------------------------------------------------------------- beginning */
+/* ---------------------------------------------------------------- beginning
+ *
+ * A request begins with its head and ends when its connection is done with it and its job is
+ * decided, whichever is later. */
 
 /* Memory of a finished request if there is some: malloc would be a measurable part of a report. */
 static struct request *new_request(struct loop *loop)
@@ -216,7 +223,10 @@ static struct request *begin(struct loop *loop, struct MHD_Connection *connectio
     return request;
 }
 
-/* ---------------------------------------------------------------- the body */
+/* ---------------------------------------------------------------- the body
+ *
+ * Bodies are the only memory that clients can make us hold, so they are counted, and bounded in
+ * all. */
 
 /* The bytes of all bodies together are bounded: each growth is charged before it is made, and
  * given back on a failure. */
@@ -275,7 +285,10 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
     return MHD_YES;
 }
 
-/* ---------------------------------------------------------------- answering */
+/* ---------------------------------------------------------------- answering
+ *
+ * An answer leaves once. Its form is answer.c's; here it is counted, logged if it is a refusal,
+ * and queued. */
 
 /* Only refusals: a line for each report would be more writing than storing it. */
 static void log_answer(const struct request *request)
@@ -318,7 +331,10 @@ static enum MHD_Result send_answer(struct request *request)
     return result;
 }
 
-/* ---------------------------------------------------------------- waiting */
+/* ---------------------------------------------------------------- waiting
+ *
+ * While a job is with another thread, the request may not be freed, and its connection may end.
+ * `decided` is the only word between the two threads. */
 
 /* `woken` keeps a second writer from another system call; loop_pause() clears it after reading. */
 static void wake(struct loop *loop)
@@ -555,7 +571,10 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
     return keep ? strlen(text) : MHD_http_unescape(text);
 }
 
-/* ---------------------------------------------------------------- one turn */
+/* ---------------------------------------------------------------- one turn
+ *
+ * A turn is a few runs of the library: requests that come while others are read still share its
+ * batch. */
 
 /* Jobs that find no room come back and are answered at once. */
 static void hand_over(struct loop *loop)
@@ -640,7 +659,10 @@ void loop_pause(struct loop *loop, int events)
     }
 }
 
-/* ---------------------------------------------------------------- threads */
+/* ---------------------------------------------------------------- threads
+ *
+ * One loop a thread, and no request ever changes its thread. Loops share the listener: the
+ * kernel gives a connection to one of them. */
 
 struct thread {
     struct loop loop;
@@ -704,7 +726,10 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* ---------------------------------------------------------------- starting and stopping */
+/* ---------------------------------------------------------------- starting and stopping
+ *
+ * Stop takes no new connections, lets what is under way end, and joins. Free is a second step,
+ * because the end of a job may still wake a loop in between. */
 
 /* The library keeps a connection for ever, and its descriptor, that it gives up during a TLS
  * handshake. One that is shut down it closes, so the watch must come first. */

@@ -1,4 +1,9 @@
-/* keys.c -- reading and making secret files. */
+/* keys.c -- reading and making secret files.
+ *
+ * A secret that was lost cannot be made again: studies are signed with it, and the keys of devices are
+ * derived from it. So a file is made whole under another name, synced, and then linked to its own: an
+ * interrupted start leaves no half of a key, and of two that start at once one makes it. A file that
+ * others may read is refused, because then it is no secret. Buffers that held a secret are wiped. */
 #include "keys.h"
 
 #include <errno.h>

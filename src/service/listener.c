@@ -20,7 +20,9 @@
 
 enum { BACKLOG = 1024 };
 
-/* ---------------------------------------------------------------- the socket */
+/* ---------------------------------------------------------------- the socket
+ *
+ * Numeric addresses only: a name could have several addresses, and a server listens on one. */
 
 /* Returns the length of what is in *address, or 0. */
 static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
@@ -83,7 +85,10 @@ enum tremolo_status listen_open(int *listener, uint16_t *port, const char *addre
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- the certificate */
+/* ---------------------------------------------------------------- the certificate
+ *
+ * GnuTLS asks for the pair at each handshake, so exchanging it needs no restart. A pair that
+ * cannot be read changes nothing. */
 
 enum { CHAIN_MAX = 8, KEPT = 3, KEY_FILE_MAX = 64 << 10 };
 

@@ -1,5 +1,8 @@
-/* log.c -- structured log lines. A flood of bad requests must not become a
- * flood of lines on the disk, so lines are limited per second. */
+/* log.c -- structured log lines, and sentences for a caller.
+ *
+ * A line is one JSON object, so that no text from outside can look like another line. A flood of bad requests
+ * must not become a flood of lines on the disk, so lines are limited per second, and the next line that is
+ * written says how many were left out. `lock` guards the counters and keeps lines whole. */
 #include "log.h"
 
 #include <jansson.h>

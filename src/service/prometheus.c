@@ -1,4 +1,7 @@
-/* prometheus.c -- a text that grows in memory; the stream keeps its first failure. */
+/* prometheus.c -- a text that grows in memory; the stream keeps its first failure.
+ *
+ * Metrics are written when they are asked for, from counters that are kept anyway, so they cost nothing
+ * between two requests. Without memory for the stream every call does nothing, and the end says so. */
 #include "prometheus.h"
 
 #include <stdbool.h>

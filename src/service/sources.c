@@ -45,7 +45,10 @@ void sources_free(struct sources *sources)
     }
 }
 
-/* ---------------------------------------------------------------- who */
+/* ---------------------------------------------------------------- who
+ *
+ * An address is hashed under a key of this process, so the table tells nothing to a reader of
+ * our memory image. */
 
 static uint64_t key_of(const struct sources *sources, const void *address, size_t length)
 {
@@ -122,7 +125,10 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
     return false;
 }
 
-/* ---------------------------------------------------------------- how many */
+/* ---------------------------------------------------------------- how many
+ *
+ * One time for each source is enough: when its quota is whole again. It never has to be reset,
+ * and a source that is forgotten has its whole quota again. */
 
 /* The source's place; if it has none, the place of the source with the quota that is whole soonest, which
  * the caller takes. Lock held. */

@@ -39,7 +39,10 @@ static void answer_guarantee(struct request *request)
     request_answer_text(request, 200, status, body);
 }
 
-/* ---------------------------------------------------------------- what arrived */
+/* ---------------------------------------------------------------- what arrived
+ *
+ * The body is split without copying: arrivals point into it, and into the header for a device's
+ * name. The request keeps both until its job is done. */
 
 /* A media type, parameters ignored. */
 static bool type_is(const char *sent, const char *type)
@@ -197,7 +200,10 @@ static void reports_run(struct request *request)
     }
 }
 
-/* ---------------------------------------------------------------- receipts */
+/* ---------------------------------------------------------------- receipts
+ *
+ * A device deletes its report when it reads that it was stored, and never before. So every
+ * report has exactly one outcome, and what was not stored is listed. */
 
 /* In studies of several rounds a receipt says when to come again. The times are spread, so that
  * devices do not all come in the same second. */
@@ -294,7 +300,9 @@ static void reports_finish(struct request *request)
     request->answer.retry_after = own->quota_seconds;
 }
 
-/* ---------------------------------------------------------------- for the service */
+/* ---------------------------------------------------------------- for the service
+ *
+ * What the service calls when a job found no room, and when a request ends. */
 
 /* The queue had no room. Reports that were still open are answered "busy": the device repeats
  * the same bytes, and nothing of this attempt counts. */

@@ -50,10 +50,10 @@ static bool refuse_failed(struct request *request)
 {
     struct study_request *own = own_of(request);
     enum tremolo_status status = own->job.status;
-    unsigned answer = 500; /* what is left is our bug */
+    unsigned answer =
+        status == TREMOLO_BAD_ARGUMENT ? 500 : 422; /* our bug, or the study's fault */
     switch (tremolo_status_kind(status)) {
     case TREMOLO_KIND_DONE: return false;
-    case TREMOLO_KIND_INPUT: answer = 422; break;
     case TREMOLO_KIND_SYSTEM:
     case TREMOLO_KIND_STORE: answer = 503; break;
     case TREMOLO_KIND_OPERATOR: answer = status == TREMOLO_STUDY_DONE ? 410 : 409; break;

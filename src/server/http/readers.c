@@ -300,7 +300,10 @@ static void answer_list(struct request *request)
                                   (json_int_t)studies_count(&server_of(request)->writer->studies)));
 }
 
-/* ---------------------------------------------------------------- metrics */
+/* ---------------------------------------------------------------- metrics
+ *
+ * Each part writes its own: the server what it knows of studies, the service what it knows of
+ * itself. */
 
 /* Counted by the writer since the start. They are atomic, so the lines may be of slightly
  * different moments. */

@@ -59,7 +59,10 @@ static void answer_asset(struct request *request)
     send_file(request, 200, web_file_at(request->path), policy_strict);
 }
 
-/* ---------------------------------------------------------------- wrong addresses */
+/* ---------------------------------------------------------------- wrong addresses
+ *
+ * 404 must help two kinds of readers. A browser asks for HTML by name; a program gets a problem
+ * document. */
 
 /* Only GET and HEAD are for people; anything else comes from a program. */
 static bool is_read(const struct request *request)
@@ -146,7 +149,10 @@ static const struct route page_routes[] = {
     {0},
 };
 
-/* ---------------------------------------------------------------- for server.c */
+/* ---------------------------------------------------------------- for server.c
+ *
+ * The table of tables is constant; the program's struct names this server as the owner of its
+ * requests. */
 
 bool routes_open(struct tremolo_server *server)
 {

@@ -341,7 +341,10 @@ static enum tremolo_status decide_commit(struct served_study *served,
     return status;
 }
 
-/* ---------------------------------------------------------------- the store */
+/* ---------------------------------------------------------------- the store
+ *
+ * Every write ends here: it is synced or discarded, and its result is the store's health. A
+ * device that asks while the store takes nothing is answered 503 and comes again. */
 
 /* Nothing is written until a restart. Other failures may pass by themselves. */
 static bool is_stopped(struct embedded *embedded)
@@ -382,7 +385,11 @@ static enum tremolo_status sync_and_settle(struct embedded *embedded, enum tremo
     return status;
 }
 
-/* ---------------------------------------------------------------- batches */
+/* ---------------------------------------------------------------- batches
+ *
+ * The order is what makes an acknowledgement true: decide, append, sync, fold, answer. Nothing
+ * that a later step could refuse is changed by an earlier one, except in the segment under
+ * construction, which a failure drops. */
 
 /* The first key of each job; decide_job() asks for the later ones a few reports ahead. */
 static void prefetch_firsts(const struct job *jobs)
@@ -493,7 +500,10 @@ static void embedded_batch(void *owner, struct batch_job *queued)
     writer_finish_batch(embedded->writer, queued);
 }
 
-/* ---------------------------------------------------------------- changes */
+/* ---------------------------------------------------------------- changes
+ *
+ * A change is durable before it can be seen: readers of the study wait on the lock of its sums
+ * while it is stored. After a failure everything is as before. */
 
 /* The study and its first round are one transaction: a study without a round would be damage. */
 static enum tremolo_status store_new_study(struct embedded *embedded, struct served_study *served)
@@ -625,7 +635,10 @@ static void embedded_change(void *owner, struct batch_job *queued)
     job->done(job);
 }
 
-/* ---------------------------------------------------------------- idle */
+/* ---------------------------------------------------------------- idle
+ *
+ * Work that belongs to no request: rounds that are due, checkpoints, and looking after a store
+ * that failed or is gone. */
 
 /* Rounds end by their count or their time. A failure is noted in the store's health, and the
  * next call tries again. */
@@ -737,7 +750,10 @@ static const struct batcher_backend own_log = {
     .end = embedded_end,
 };
 
-/* ---------------------------------------------------------------- starting */
+/* ---------------------------------------------------------------- starting
+ *
+ * A start reads everything that it will trust, and refuses a directory that does not agree with
+ * itself. Only then is anything written. */
 
 /* Where a start says what is wrong. */
 struct start {

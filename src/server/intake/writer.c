@@ -1,4 +1,8 @@
-/* writer.c -- what both kinds of writers share: the batcher, the studies and the counts. */
+/* writer.c -- what both backends share: the batcher, the studies and the counts.
+ *
+ * A writer is a batcher with a list of studies. The embedded backend (embedded.c) keeps the log itself; a
+ * gateway's (cluster/gateway.c) publishes to a log that workers fold. Request threads see neither: they
+ * find a study, submit jobs and count outcomes. */
 #include "writer.h"
 
 #include <stdlib.h>

@@ -211,7 +211,10 @@ enum tremolo_status check_split(struct arrival **arrivals, size_t *count, const 
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- rows */
+/* ---------------------------------------------------------------- rows
+ *
+ * A checked report is a row of small integers. Rows of a batch lie one after the other, so that
+ * folding them is one pass over memory; nothing of a report but its row reaches the sums. */
 
 /* Both arrays or none: `capacity` changes last. */
 enum tremolo_status rows_reserve(struct rows *rows, size_t row_values, size_t capacity)

@@ -29,7 +29,11 @@
 #include "estimate.h"
 #include "served_study.h"
 
-/* ---------------------------------------------------------------- samples */
+/* ---------------------------------------------------------------- samples
+ *
+ * A tick is cheap for a study that gets no reports: a mark is set, and nothing is computed. The
+ * estimate is computed by estimate_json(), which keeps it, so the next reader gets it without
+ * computing. */
 
 /* One mark a tick, in a ring: the rate is taken between the oldest and the newest of them. */
 static void add_mark(struct history *history, uint64_t reports, int64_t now_ms)
@@ -139,7 +143,10 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
     (void)pthread_mutex_unlock(&served->sums.lock);
 }
 
-/* ---------------------------------------------------------------- answer */
+/* ---------------------------------------------------------------- answer
+ *
+ * Everything is read under the lock of the study's sums and written as one text. The text is
+ * kept for a second. */
 
 /* Reports and R-squared over time, oldest first. */
 static json_t *samples_json(const struct history *history)
@@ -271,7 +278,11 @@ enum tremolo_status history_json(char **json, struct served_study *served, int64
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- points of the coefficients */
+/* ---------------------------------------------------------------- points of the coefficients
+ *
+ * A chart over the logarithm of devices needs as many points for the step from 100 to 200 as for
+ * that from 10,000 to 20,000. So a point is due after a fixed factor, and the factor grows when
+ * there is no room. */
 
 enum {
     POINTS_MAX = 120,  /* of a study */
@@ -363,7 +374,10 @@ void history_drop_beyond(struct history *history, uint64_t reports)
     }
 }
 
-/* ---------------------------------------------------------------- storing */
+/* ---------------------------------------------------------------- storing
+ *
+ * A history is a convenience, but it is stored and checked like the rest: a row that cannot be
+ * understood is damage, and damage is never skipped. */
 
 /* A float by its bits, so that NAN and all digits stay. */
 static void encode_float(struct encoder *out, float value)
@@ -510,7 +524,10 @@ enum tremolo_status history_decode(struct history *history, size_t features, con
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- the sampler */
+/* ---------------------------------------------------------------- the sampler
+ *
+ * One thread for all studies. It yields to reports by pausing: a tick that took long is followed
+ * by a pause that is PAUSE_FACTOR times longer. */
 
 enum { TICK_MS = 1000, PAUSE_FACTOR = 19, PAUSE_MS_MAX = 120000 };
 

@@ -1,4 +1,13 @@
-/* index.c -- open addressing with linear probing; nothing is ever removed. */
+/* index.c -- open addressing with linear probing; nothing is ever removed.
+ *
+ * Ids are kept as long as their study, so there are no deletions, and a free slot ends every search. Of a key
+ * only 64 bits of a keyed hash are kept with its place: the caller compares the stored bytes, so a
+ * collision costs a read and never a wrong answer.
+ *
+ * While an index grows, a key may be in the old slots or in the new ones. Slots of the old table below
+ * `moved` have been copied and are skipped in a search, so no key is found twice.
+ *
+ * The holder of the writer's write_lock alone uses an index. */
 #include "index.h"
 
 #include <sodium.h>

@@ -131,7 +131,10 @@ enum tremolo_status tremolo_server_offline(char **json, const char *data, const 
     return status;
 }
 
-/* ---------------------------------------------------------------- what is damaged */
+/* ---------------------------------------------------------------- what is damaged
+ *
+ * Findings are sentences for people, in the order in which they were found. A directory is sound
+ * when there is none. */
 
 enum { FINDINGS_MAX = 200 };
 
@@ -188,7 +191,10 @@ static bool count_records(struct check *check, const struct store_segment *segme
     return records == segment_count(segment->bytes);
 }
 
-/* ---------------------------------------------------------------- saving */
+/* ---------------------------------------------------------------- saving
+ *
+ * What is sound by itself is copied row by row. Sums and checkpoints are not copied, because
+ * they may hold what was lost; they are made again from the segments that are left. */
 
 /* A new store that gets what is sound of another. */
 struct rescue {
@@ -294,7 +300,10 @@ static enum tremolo_status save(struct check *check, struct store *store, uint64
     return status;
 }
 
-/* ---------------------------------------------------------------- looking */
+/* ---------------------------------------------------------------- looking
+ *
+ * Rows first, because recovery stops at the first thing that is wrong. Only a directory in which
+ * all rows are sound is recovered as a server would. */
 
 /* Damaged segments that follow each other are one finding. */
 static void note_range(struct check *check, uint64_t first, uint64_t last)

@@ -55,7 +55,11 @@ __attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct r
     return TREMOLO_MALFORMED;
 }
 
-/* ---------------------------------------------------------------- studies */
+/* ---------------------------------------------------------------- studies
+ *
+ * A study's row is its normalised text. Its id is the hash of that text and its key the
+ * beginning of the id, so a row that was changed or moved is noticed without trusting anything
+ * else. */
 
 /* The study by the beginning of its id, which its key is, and the row by its place. */
 static void name_row(char words[TREMOLO_WORDS_BYTES], const uint8_t *key, size_t key_length,
@@ -107,7 +111,10 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- discarded spans */
+/* ---------------------------------------------------------------- discarded spans
+ *
+ * A span names a round and a time, and the reports in it stop counting; their ids stay known.
+ * Spans are few, and are compared one by one for each segment. */
 
 /* Spans are half open: `to` itself is outside. */
 static bool holds(const struct served_discard *discard, unsigned round, int64_t arrived)
@@ -152,7 +159,11 @@ static void add_discard(struct served_study *served, const struct served_discard
     served->log.time = discard->to > served->log.time ? discard->to : served->log.time;
 }
 
-/* ---------------------------------------------------------------- states */
+/* ---------------------------------------------------------------- states
+ *
+ * Each kind of state is taken by one function, and all of them refuse what does not fit the
+ * study: a state that passes its check value and does not fit was written by a bug, or belongs
+ * elsewhere. */
 
 /* Memory for the round is made here. The numbers are compared by take_round(), or by the mirror
  * of a cluster. */
@@ -337,7 +348,11 @@ static enum tremolo_status recover_states(struct recovery *recovery)
     return status;
 }
 
-/* ---------------------------------------------------------------- the log */
+/* ---------------------------------------------------------------- the log
+ *
+ * The pass takes most of the time of a start, and most of that is waiting for memory: each key
+ * goes to a random place of an index. Keys therefore wait a little in a ring, after their slot
+ * was asked for. */
 
 /* Round and name together: a device has its samples in each round. */
 size_t served_device_key(uint8_t key[SERVED_DEVICE_KEY_BYTES], const struct arrival *arrival)
@@ -494,7 +509,10 @@ static enum tremolo_status recover_log(struct recovery *recovery)
     return status;
 }
 
-/* ---------------------------------------------------------------- together */
+/* ---------------------------------------------------------------- together
+ *
+ * Three sources say how many reports a round has: the log, the sums, and the checkpoint's
+ * position. They agree, or the start is refused. */
 
 /* The log, the sums and the checkpoints' positions say the same of every round. */
 static enum tremolo_status compare(struct recovery *recovery, struct served_study *served)
@@ -540,7 +558,10 @@ enum tremolo_status served_recover_all(struct studies *studies, bool all, struct
     return status;
 }
 
-/* ---------------------------------------------------------------- without a span of time */
+/* ---------------------------------------------------------------- without a span of time
+ *
+ * Sums cannot forget a report, because rows are not kept. So they are made again from the log,
+ * next to the old ones, and exchanged when the store has them. */
 
 /* Fold what is left of the newest round in one segment. */
 static enum tremolo_status fold_segment(struct served_round *round, struct served_discard *discard,

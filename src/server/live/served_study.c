@@ -30,7 +30,11 @@
 #include "encoder.h"
 #include "study_internal.h"
 
-/* ---------------------------------------------------------------- making */
+/* ---------------------------------------------------------------- making
+ *
+ * A study is complete when served_new() returns: its first round is open in memory, though
+ * nothing is stored yet. Rounds get memory when they begin, because a study may plan thousands
+ * of them with hundreds of features each. */
 
 /* A round without memory is all zero; served_prepare_round() begins again then. */
 static void free_round(struct served_round *round)
@@ -180,7 +184,10 @@ unsigned served_bucket(const struct served_study *served, const struct arrival *
     return tremolo_bucket_of(padded);
 }
 
-/* ---------------------------------------------------------------- the list of studies */
+/* ---------------------------------------------------------------- the list of studies
+ *
+ * Studies are added and never removed, so a pointer that a request got stays valid until the
+ * server has stopped. The lock guards the list and the slots only; a study has its own. */
 
 /* The struct is zero: 32,768 empty slots. */
 void studies_init(struct studies *studies)
@@ -244,7 +251,10 @@ struct served_study *studies_find(struct studies *studies, const uint8_t *tag)
     return found;
 }
 
-/* ---------------------------------------------------------------- storing */
+/* ---------------------------------------------------------------- storing
+ *
+ * Everything is staged in a store and becomes durable with its sync. The caller holds the
+ * writer's write_lock, so what is encoded does not change while it is. */
 
 /* The text is the normalised study, the one that its id is the hash of. */
 enum tremolo_status served_put_study(struct store *store, const struct served_study *served)
@@ -332,7 +342,10 @@ enum tremolo_status served_put_final(struct store *store, const struct served_st
     return store->put(store, "final", served->id, STORE_STUDY_BYTES, value, sizeof value);
 }
 
-/* ---------------------------------------------------------------- what an estimate is made from */
+/* ---------------------------------------------------------------- what an estimate is made from
+ *
+ * Sums are exact integers, so merging those of several rounds in any order gives the same bits.
+ * Only this copy is debiased; the sums that reports are added to stay integers. */
 
 /* The seed is the study's id, so the vectors of a round are the same after every restart. */
 static struct tremolo_iterate_options options_of(const struct served_study *served)
@@ -444,7 +457,10 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
     return known;
 }
 
-/* ---------------------------------------------------------------- iteration */
+/* ---------------------------------------------------------------- iteration
+ *
+ * tremolo_iterate() is the offline iteration. Here its callback answers from stored sums instead
+ * of asking devices; where it stops is the round to broadcast next. */
 
 /* The callback answers closed rounds from their sums and stops at the first
  * one that is not closed, keeping what it would be released with. */
@@ -575,7 +591,10 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
     return status;
 }
 
-/* ---------------------------------------------------------------- admission */
+/* ---------------------------------------------------------------- admission
+ *
+ * Whether a report is welcome depends on three facts about the newest round, and on the clock.
+ * They are a struct of their own, because a gateway of a cluster knows them from others' state. */
 
 /* Bounded by the study's devices and by what the sums can hold without overflow. */
 uint64_t rounds_room(const struct served_study *served)
@@ -612,7 +631,10 @@ enum server_outcome rounds_admit(const struct rounds_view *view,
     return over || view->full ? OUTCOME_CLOSED : OUTCOME_PENDING;
 }
 
-/* ---------------------------------------------------------------- closing */
+/* ---------------------------------------------------------------- closing
+ *
+ * Rounds end by count, by time, or by the operator; this decides about the first two only.
+ * Closing itself is a change of the writer's (embedded.c). */
 
 /* Never with fewer than two reports: such a round could not be estimated from. */
 bool rounds_is_due(const struct served_study *served, int64_t now)
@@ -628,7 +650,10 @@ bool rounds_is_due(const struct served_study *served, int64_t now)
     return by_count || by_time;
 }
 
-/* ---------------------------------------------------------------- as devices ask for it */
+/* ---------------------------------------------------------------- as devices ask for it
+ *
+ * A device reads the state, waits if it must, and checks the signature over the vectors before
+ * it uses them. Only an open round is signed: a device must not report in any other. */
 
 /* "waiting" also while a round is full or closing: devices come again for the next. */
 const char *round_state(const struct served_study *served, int64_t now)

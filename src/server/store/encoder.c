@@ -1,4 +1,8 @@
-/* encoder.c -- numbers into bytes and back. */
+/* encoder.c -- numbers into bytes and back, with the first failure kept.
+ *
+ * Stored states are short lists of numbers, and a check after each would be longer than the format. So both
+ * directions latch: after a failure an encoder takes nothing and a decoder returns zeros, and the caller
+ * looks once, at the end. A decoder never reads behind its bytes, whatever lengths they claim. */
 #include "encoder.h"
 
 #include <stdlib.h>

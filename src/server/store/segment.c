@@ -1,4 +1,11 @@
-/* segment.c -- building and reading segments; docs/reference/storage.md has the byte table. */
+/* segment.c -- building and reading segments; docs/reference/storage.md has the byte table.
+ *
+ * A segment is what one group commit took for one study: a head, records, and a check value over both.
+ * Records have no index: a reader walks from one to the next, and a place in the log is the
+ * position of the segment with the offset of the record in it. A segment under construction is used
+ * again for the next batch, so a study that gets reports all the time allocates nothing.
+ *
+ * Reading assumes nothing about the bytes: each length is compared with what is left before it is used. */
 #include "segment.h"
 
 #include <sodium.h>

@@ -43,7 +43,10 @@ static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_onl
 static const char make_tables[] =
     "CREATE " SEGMENT_TABLE "; CREATE " STATE_TABLE "; PRAGMA user_version = 2;";
 
-/* ---------------------------------------------------------------- what must hold */
+/* ---------------------------------------------------------------- what must hold
+ *
+ * Each check is a function of the opened database and says in words what is wrong. A start makes
+ * them until one fails; an audit makes all of them. */
 
 /* A single number of a query; -1 when there is none. */
 static sqlite3_int64 ask(struct sqlite_store *store, const char *text)
@@ -137,7 +140,10 @@ static enum tremolo_status check_tip(struct sqlite_store *store)
                             (unsigned long long)store->tip.commits);
 }
 
-/* ---------------------------------------------------------------- opening */
+/* ---------------------------------------------------------------- opening
+ *
+ * The exclusive lock is taken by the first read and kept. Everything that is refused is refused
+ * before the first write. */
 
 /* SQLite opens a database that it may only read without an error, and a server on it could store nothing. */
 static enum tremolo_status check_place(struct sqlite_store *store, const char *path)
@@ -340,7 +346,10 @@ static enum tremolo_status open_for_reading(struct sqlite_store *store, const ch
     return lock(store, reading);
 }
 
-/* ---------------------------------------------------------------- looking at damage */
+/* ---------------------------------------------------------------- looking at damage
+ *
+ * Numbers in a damaged database may be anything, so every loop here is bounded by what the files
+ * can hold. */
 
 typedef enum tremolo_status (*check_fn)(struct sqlite_store *store);
 

@@ -90,7 +90,10 @@ static enum tremolo_status run(struct sqlite_store *store, enum statement which)
     return status;
 }
 
-/* ---------------------------------------------------------------- check values */
+/* ---------------------------------------------------------------- check values
+ *
+ * Two sums are kept: the value of a row covers that row, the manifest covers which rows there
+ * are. Both are compared whenever a row is read. */
 
 /* A segment ends with the check value of its own bytes, which are not hashed again. */
 static void check_value_of(uint8_t check[STORE_CHECK_BYTES], uint64_t position,
@@ -283,7 +286,10 @@ static bool tip_write(struct store_tip *tip, const char *path, uint64_t commits)
     return tip->file >= 0 && write_bytes(tip, commits);
 }
 
-/* ---------------------------------------------------------------- writing */
+/* ---------------------------------------------------------------- writing
+ *
+ * append and put stage in one transaction, which sync commits together with the manifest. The
+ * manifest in memory already counts what is staged; discard takes it back to the last commit. */
 
 /* A transaction begins with the first thing that is staged. */
 static enum tremolo_status begin(struct sqlite_store *store)
@@ -500,7 +506,10 @@ static enum tremolo_status sqlite_present(struct store *base)
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- reading */
+/* ---------------------------------------------------------------- reading
+ *
+ * A pass over the log from its first segment adds up the check values and compares them with the
+ * manifest at the end. Reading a single segment compares that one only. */
 
 /* A pass over the log from its first position compares its end with the manifest. */
 static enum tremolo_status check_end(struct sqlite_store *store, uint64_t from)
