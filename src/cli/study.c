@@ -21,6 +21,7 @@
 #include "store_options.h"
 #include "table.h"
 #include "words.h"
+#include "study_internal.h"
 
 /* ---------------------------------------------------------------- init */
 
@@ -84,12 +85,12 @@ static void warn_of_placeholders(void)
         stderr, "%s",
         "tremolo study: every number of this starter has the range 0 to 1, which is a "
         "placeholder.\n"
-        "Edit low and high so that " TREMOLO_STUDY_TYPICAL
-        " between, of the response, too, from public knowledge, never from the data, then delete "
-        "the comment beside "
-        "it; name the levels of every category. A response beyond its range is cut: where "
-        "the size of effects matters, choose one that about 99 of 100 lie in, which "
-        "takes two to three times the devices.\n");
+        "Edit low and high, of the response, too, so that " TREMOLO_STUDY_TYPICAL
+        " between them. Use public knowledge, never the data; then delete the comment of each, and "
+        "name the levels of every category. A response outside its range is clipped: where the "
+        "size "
+        "of effects matters, choose a range that about 99 of 100 lie in, which takes two to three "
+        "times the devices.\n");
 }
 
 /* The line that a column deserves, if any. */
@@ -252,11 +253,11 @@ static int report_check(const struct study_options *options, const struct tremol
     char warnings[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES];
     size_t count = code == CLI_DONE ? study_warnings(warnings, file, (int64_t)time(NULL)) : 0;
     if (options->json) {
-        json_t *told = problems_json(problems, warnings, count);
+        json_t *answer = problems_json(problems, warnings, count);
         if (code == CLI_DONE) {
-            (void)json_object_set_new(told, "liars_turn_sign", json_latch_number(liars_of(file)));
+            (void)json_object_set_new(answer, "liars_turn_sign", json_latch_number(liars_of(file)));
         }
-        int printed = cli_print_json("study", told, true);
+        int printed = cli_print_json("study", answer, true);
         return printed == CLI_DONE ? code : printed;
     }
     for (size_t i = 0; i < count; i++) {

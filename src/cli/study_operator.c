@@ -336,7 +336,7 @@ static int receive(struct tremolo_study_file **file, const char *url, const char
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
     uint8_t key[TREMOLO_SIGNING_PUBLIC_BYTES];
     const char *text = strrchr(url, '/') + 1;
-    static struct tremolo_study_problems problems; /* large, and not told */
+    static struct tremolo_study_problems problems; /* large, and not printed */
     enum tremolo_status status = tremolo_base64_decode(id, sizeof id, text);
     if (status == TREMOLO_OK) {
         status = tremolo_study_receive(file, key, &problems, answer, strlen(answer), id, NULL);

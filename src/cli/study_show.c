@@ -170,7 +170,7 @@ static json_t *coordinates_json(const struct tremolo_study_file *file)
     return list;
 }
 
-/* The document that servers give, and what the device's integers say beside it: a ballot
+/* The document that servers give, and what the device's integers add: a ballot
  * has no noise and no distance. NULL when out of memory. */
 static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee,
                               const struct tremolo_study_file *file)
@@ -230,7 +230,7 @@ static void put_number(double value)
     (void)printf("%.*g", strtod(text, NULL) == value ? 15 : 17, value);
 }
 
-/* What the two numbers beside it stand for. An answer is 0 or 1, and a ballot's range lies about what
+/* What the two bounds mean. An answer is 0 or 1, and a ballot's range lies about what
  * is typical of it, so that neither need be an end. */
 static void put_range(const struct tremolo_study_coordinate *at)
 {
@@ -349,7 +349,7 @@ static void put_head(const struct tremolo_study_file *file, const struct tremolo
     put_comment(terms->title);
     (void)printf(
         "\n *\n * Study %s, written by 'tremolo study show --c'.\n"
-        " * Do not edit but for bounds in units of your own (docs/how-to/microcontroller.md).\n",
+        " * Do not edit except bounds in units of your own (docs/how-to/microcontroller.md).\n",
         id);
     if (terms->opens != INT64_MIN) {
         tremolo_study_date_text(date, terms->opens);

@@ -13,6 +13,7 @@
  * core's answer nothing can change the bytes: the ledger holds them, and they
  * are sent as they are until the server has answered. */
 #include "client_parts.h"
+#include "study_internal.h"
 
 #include <csv.h>
 #include <jansson.h>

@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "refuse.h"
 #include "ledger_file.h"
+#include "study_internal.h"
 
 void tremolo_simulation_begin(struct tremolo_simulation *simulation)
 {

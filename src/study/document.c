@@ -22,6 +22,8 @@ static const void *at_place(const struct document_row *row, const void *of)
     return (const char *)of + row->place;
 }
 
+/* An unsigned member of any width: the rows say how wide it is, so that enums, bools and the
+ * device's narrow integers need no types of their own. */
 static uint64_t whole_of(const struct document_row *row, const void *of)
 {
     const void *at = at_place(row, of);
@@ -38,6 +40,7 @@ static double real_of(const struct document_row *row, const void *of)
     return *(const double *)at_place(row, of);
 }
 
+/* A text is a pointer in most structs, and an array inside of those that own their sentences. */
 static const char *text_of(const struct document_row *row, const void *of)
 {
     const void *at = at_place(row, of);
@@ -78,6 +81,8 @@ static json_t *limit_json(double value)
 
 static json_t *object_json(const struct document_row *rows, const void *of, bool explained);
 
+/* A list is made of its elements' rows, or of one row for elements that are plain values. Only the
+ * first element of a list in a starter explains itself: the others have the same members. */
 static json_t *list_json(const struct document_row *row, const void *of, bool explained)
 {
     size_t count = 0;
@@ -92,6 +97,9 @@ static json_t *list_json(const struct document_row *row, const void *of, bool ex
     return list;
 }
 
+/* One member. A row that makes its value itself comes first, because such a row may have a place in
+ * the struct for other purposes, such as its encoding. `explained` is passed on to the objects
+ * below. */
 static json_t *value_json(const struct document_row *row, const void *of, bool explained)
 {
     const void *at = at_place(row, of);
@@ -125,6 +133,8 @@ json_t *document_value(const struct document_row *row, const void *of)
     return value_json(row, of, false);
 }
 
+/* True if reading the document without this member would give the same value, so that a sparse
+ * member need not be written. */
 static bool holds_fallback(const struct document_row *row, const void *of)
 {
     size_t count = 0;
@@ -147,6 +157,8 @@ static bool is_written(const struct document_row *row, const void *of, bool expl
            (row->when == NULL || row->when(of)) && (!sparse || !holds_fallback(row, of));
 }
 
+/* Writing to memory can fail at any write and again when the stream is closed; a text that lacks a
+ * part must not be used. */
 bool document_close(FILE *out, char **text)
 {
     bool whole = fflush(out) == 0 && ferror(out) == 0;
@@ -209,6 +221,7 @@ void document_append(json_t **list, const struct document_row *rows, const void 
 
 static json_t *member_schema(const struct document_row *row);
 
+/* A choice has no type in its schema: its values say it. A constant has neither. */
 static void say_type(json_t **schema, const struct document_row *row)
 {
     static const char *const names[] = {
@@ -257,6 +270,8 @@ static void say_limits(json_t **schema, const struct document_row *row)
     }
 }
 
+/* Members that may be missing are not required: optional ones, and those that belong to some objects
+ * only. No object may have members beyond its rows, as no reader accepts them. */
 static void say_members(json_t **schema, const struct document_row *rows)
 {
     json_t *required = json_array(), *properties = json_object();
@@ -289,6 +304,8 @@ static void say_rules(json_t **schema, const char *rules)
     json_decref(more);
 }
 
+/* The order of the parts is that of the words in the schemas: type, limits, members, meaning. Rules
+ * come last, so that a row can replace what follows from its type. */
 static json_t *member_schema(const struct document_row *row)
 {
     json_t *schema = json_object();
@@ -337,6 +354,8 @@ json_t *document_schema(const struct document_row *rows, const char *rules)
 
 /* ---------------------------------------------------------------- where a reader is */
 
+/* The path grows by the key and is cut back by document_leave(), so that a problem deep in a
+ * document is named without allocating. */
 struct document_place document_enter(struct document_reader *reader, const char *key)
 {
     struct document_place before = reader->at;
@@ -366,6 +385,8 @@ void document_leave(struct document_reader *reader, struct document_place before
     reader->path[before.path_length] = '\0';
 }
 
+/* More problems than there is room for are counted and not kept. Keys and values in a reason come
+ * from outside: they are cleaned of characters that would steer a terminal. */
 bool document_problem(struct document_reader *reader, const char *key, const char *format, ...)
 {
     struct tremolo_study_problems *problems = reader->problems;
@@ -389,6 +410,7 @@ bool document_problem(struct document_reader *reader, const char *key, const cha
 
 /* ---------------------------------------------------------------- reading */
 
+/* The counterpart of whole_of(). */
 static void put_whole(const struct document_row *row, void *at, uint64_t value)
 {
     switch (row->bytes) {
@@ -399,6 +421,8 @@ static void put_whole(const struct document_row *row, void *at, uint64_t value)
     }
 }
 
+/* Infinite and undefined numbers cannot be written in JSON, so the limits of a row are the only
+ * ones. A row without limits takes every number. */
 static bool read_real(struct document_reader *reader, const struct document_row *row,
                       const json_t *found, double *value)
 {
@@ -430,6 +454,8 @@ static bool read_whole(struct document_reader *reader, const struct document_row
     return true;
 }
 
+/* Lengths are in bytes of UTF-8, as the formats that carry the text count them. Characters that
+ * change how other text is shown are refused here once, for all texts of a document. */
 static bool read_text(struct document_reader *reader, const struct document_row *row,
                       const json_t *found, const char **value)
 {
@@ -450,6 +476,8 @@ static bool read_text(struct document_reader *reader, const struct document_row 
     return true;
 }
 
+/* The words are compared as they are: another case is another word, because ids are computed from
+ * the place in the list and two spellings of one study would surprise. */
 static bool read_choice(struct document_reader *reader, const struct document_row *row,
                         const json_t *found, void *at)
 {
@@ -486,6 +514,7 @@ static void *struct_of(const struct document_row *row, void *into)
     return (row->is & DOCUMENT_POINTER) != 0 ? *(void **)at : at;
 }
 
+/* The members' problems are the object's: false if there was any. */
 static bool read_object(struct document_reader *reader, const struct document_row *row,
                         const json_t *found, void *at)
 {
@@ -499,6 +528,7 @@ static bool read_object(struct document_reader *reader, const struct document_ro
     return reader->problems->count == before_count;
 }
 
+/* The one place that maps a type to its reader; `at` is the member's place in the struct. */
 static bool read_found(struct document_reader *reader, const struct document_row *row,
                        const json_t *found, void *at)
 {
@@ -518,6 +548,8 @@ static bool read_found(struct document_reader *reader, const struct document_row
 
 static void set_fallbacks(const struct document_row *rows, void *into);
 
+/* Written before the value is read, so that a value that is refused leaves a sane one: later checks
+ * then find no second problem that only follows from the first. */
 static void set_fallback(const struct document_row *row, void *into)
 {
     void *at = (char *)into + row->place;
@@ -546,6 +578,7 @@ static void set_fallbacks(const struct document_row *rows, void *into)
     }
 }
 
+/* Missing and required is a problem of its own; missing and optional leaves the fallback. */
 bool document_read_member(struct document_reader *reader, const struct document_row *row,
                           void *into)
 {
@@ -560,6 +593,8 @@ bool document_read_member(struct document_reader *reader, const struct document_
                                                    : (char *)into + row->place);
 }
 
+/* A key that is not in the table is a slip or from another version; ignoring it would let two people
+ * agree on an id and mean different things. */
 static void check_keys(struct document_reader *reader, const struct document_row *rows)
 {
     /* jansson's iterator wants a mutable object, though it changes nothing. */
@@ -580,6 +615,9 @@ static void check_keys(struct document_reader *reader, const struct document_row
     }
 }
 
+/* In the order of the rows, because conditions look at members before them. After a wrong member
+ * that decides, rows with conditions are skipped: whether they belong cannot be known, and a wrong
+ * guess would be a problem that the author did not make. */
 static void read_members(struct document_reader *reader, const struct document_row *rows,
                          void *into)
 {
@@ -607,6 +645,8 @@ void document_read(struct document_reader *reader, const struct document_row *ro
     read_members(reader, rows, into);
 }
 
+/* Problems are counted on the stack and forgotten: the caller says in its own words that the
+ * document is not sound. */
 bool document_take(const struct document_row *rows, const json_t *object, void *into)
 {
     struct tremolo_study_problems problems;
@@ -656,6 +696,8 @@ void document_encode_whole(FILE *out, uint64_t value)
     put_head(out, MAJOR_UINT, value);
 }
 
+/* Bits of binary64, most significant first. There is one NaN only, which is null, so that equal
+ * values have equal bytes. */
 void document_encode_real(FILE *out, double value)
 {
     uint64_t bits;
@@ -675,6 +717,7 @@ void document_encode_text(FILE *out, const char *text)
 
 static void encode_members(FILE *out, const struct document_row *rows, const void *of, unsigned id);
 
+/* A type's bytes. The members of an object join the array that the object is in. */
 static void encode_value(FILE *out, const struct document_row *row, const void *of, unsigned id)
 {
     size_t count = 0;
@@ -715,6 +758,8 @@ static void encode_members(FILE *out, const struct document_row *rows, const voi
     }
 }
 
+/* An array's length comes before its elements, so the members are counted first, by the same rule as
+ * encode_members() writes them. */
 static size_t count_members(const struct document_row *rows, unsigned id)
 {
     size_t count = 0;

@@ -10,6 +10,7 @@
 
 #include "study_file.h"
 
+/* `feature` is NULL for what is computed: that has no unit and no answers of its own. */
 static void set_coordinate(struct tremolo_study_file *file, size_t index,
                            const struct tremolo_study_feature *feature, const char *level,
                            double low, double high)
@@ -26,6 +27,7 @@ static void set_coordinate(struct tremolo_study_file *file, size_t index,
                                           .written = {low, high}};
 }
 
+/* A feature as it is, or one level of a category as "feature=level". */
 static void add_plain_coordinate(struct tremolo_study_file *file, size_t index,
                                  const struct tremolo_study_feature *feature, const char *level)
 {
@@ -60,6 +62,8 @@ const struct document_row study_term_rows[] = {
                  .words = "its upper end"),
     {NULL}};
 
+/* A term is text, or an object of study_term_rows with bounds. False when it has a problem, which is
+ * noted. */
 static bool read_term(struct document_reader *reader, struct study_term *term)
 {
     size_t before = reader->problems->count;
@@ -90,6 +94,8 @@ static bool is_one_term(struct document_reader *reader, const char *text)
     return one;
 }
 
+/* Bounds must leave room for values between them: a width below 1e-9 of the bounds would map all
+ * values to one integer of the device. */
 bool study_check_bounds(struct document_reader *reader, double low, double high)
 {
     double width = high - low;
@@ -112,10 +118,11 @@ static void check_term(struct document_reader *reader, const struct study_term *
     for (size_t k = 0; k < derived->factors; k++) {
         const struct tremolo_input *factor = &inputs->input[derived->factor[k].column];
         if (derived->factor[k].kind == TREMOLO_FACTOR_LOG && !(factor->low > 0)) {
-            document_problem(reader, "",
-                             "takes the logarithm of %s, whose low must then be above 0: smaller "
-                             "values count as low",
-                             factor->name);
+            document_problem(
+                reader, "",
+                "takes the logarithm of %s: its low must then be above 0, because smaller "
+                "values count as low",
+                factor->name);
         }
     }
     if (plain || answers) {
@@ -136,6 +143,8 @@ static void check_term(struct document_reader *reader, const struct study_term *
 
 /* ---------------------------------------------------------------- inputs */
 
+/* The raw columns of the features, and what the terms make of them. Logarithms are taken of `low` at
+ * least, as on every device. */
 static bool make_inputs(struct document_reader *reader, struct tremolo_study_file *file,
                         const char *terms)
 {
@@ -162,6 +171,8 @@ static bool make_inputs(struct document_reader *reader, struct tremolo_study_fil
     return is_done(reader, key, status, error);
 }
 
+/* Coordinate i of a study with terms. A name that does not fit is a problem, because a name that was
+ * cut could be that of two coordinates. */
 static void add_coordinate(struct document_reader *reader, struct tremolo_study_file *file,
                            size_t i, const struct study_term *term)
 {
@@ -187,7 +198,7 @@ static void add_coordinate(struct document_reader *reader, struct tremolo_study_
                             : 1);
 }
 
-/* What nobody uses must not be asked for. */
+/* A feature that no term uses must not be asked for. */
 static void check_use(struct document_reader *reader, const struct tremolo_study_file *file)
 {
     bool used[TREMOLO_MAX_DIMENSION] = {false};
@@ -204,6 +215,8 @@ static void check_use(struct document_reader *reader, const struct tremolo_study
     }
 }
 
+/* Coordinates from the terms that were read; a term can make several where it has levels. Bounds are
+ * checked once for each term. */
 static bool expand_written(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const struct tremolo_inputs *inputs = file->inputs;
@@ -248,6 +261,8 @@ static char *sum_of(struct document_reader *reader, struct study_term *terms, si
     return text;
 }
 
+/* False when there are no coordinates, with a problem noted. Each term is read for itself first, so
+ * that a problem is named by its place in the list; then all are expanded as one formula. */
 static bool expand_terms(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const json_t *list = json_object_get(file->root, "terms");
@@ -291,6 +306,8 @@ static double typical_of(const struct tremolo_study_file *file,
     return share;
 }
 
+/* A ballot's noise is least near the middle of a coordinate's range, so the range of each is moved,
+ * as wide as before, to lie about what is typical. The written bounds stay in `written`. */
 static void centre(struct tremolo_study_file *file)
 {
     for (size_t i = 0; i < file->dimension; i++) {
@@ -328,6 +345,8 @@ bool tremolo_study_typical_range(double *low, double *high, double *values, size
 
 /* ---------------------------------------------------------------- all */
 
+/* Each feature is a coordinate, and a category one for each level except the reference. With terms
+ * this gives a feature's width only; the coordinates are replaced. */
 static bool expand_features(struct document_reader *reader, struct tremolo_study_file *file)
 {
     size_t d = 0;
@@ -379,6 +398,8 @@ static void check_names(struct document_reader *reader, const struct tremolo_stu
     }
 }
 
+/* Terms are expanded only when everything before them was right, since their sentences would name
+ * features that have problems already. */
 static bool expand(struct document_reader *reader, struct tremolo_study_file *file)
 {
     if (!expand_features(reader, file) ||

@@ -9,6 +9,8 @@
 
 /* ---------------------------------------------------------------- promises */
 
+/* The guarantee of these integers over all releases of a device, at `delta`. `distance` is what is
+ * reported as the neighbours' distance; 0: what the integers say. Every number is an upper bound. */
 static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarantee,
                                         const struct tremolo_study *device, double delta,
                                         double distance)
@@ -67,6 +69,8 @@ enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee 
     return guarantee_of(guarantee, &file->device, delta, file->terms.distance);
 }
 
+/* Rounded up to whole fine units, so that people at most `distance` apart are covered. Below one
+ * unit, or beyond the diameter, any two people are meant. */
 struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_file *file,
                                                   double distance)
 {
@@ -75,7 +79,7 @@ struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_fil
         return device;
     }
     double near = ceil(distance * device.unit);
-    /* Nobody is further apart than the diameter: there, any two are neighbours. */
+    /* Two samples are never further apart than the diameter: there, any two are neighbours. */
     bool any = device.distance == 0 || !(near >= 1) || near > 2.0 * device.clip;
     device.distance = any ? 0 : (uint32_t)near;
     return device;
@@ -127,7 +131,7 @@ static void name_difference(struct tremolo_difference *difference,
     difference->distance = feature->level_count > 2 ? sqrt(8) : 2;
 }
 
-/* With computed terms whoever differs in a feature differs in every coordinate it is part of, in
+/* With computed terms, people who differ in a feature differ in every coordinate it is part of, in
  * each by at most all of its range. */
 static double distance_of_terms(const struct tremolo_study_file *file, size_t feature)
 {
@@ -163,6 +167,8 @@ size_t tremolo_study_file_extents(struct tremolo_extent *extents,
     return count;
 }
 
+/* Rows for the first features by name; the rest share one row, which has the widest distance among
+ * them, so that it is true of each. */
 size_t tremolo_study_file_ways(struct tremolo_difference *ways,
                                const struct tremolo_study_file *file)
 {
@@ -227,6 +233,8 @@ static struct tremolo_promise promise_of(const struct tremolo_study_file *file,
     };
 }
 
+/* Words depend on names and units, which the accountant does not know, and on its numbers: both meet
+ * here. */
 enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *explanation,
                                                const struct tremolo_study_file *file, double delta)
 {
@@ -255,6 +263,7 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     return tremolo_explain(explanation, &promise);
 }
 
+/* Rounded down in every step: a ledger may then refuse one release too early, and never too late. */
 enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)
 {
     struct tremolo_certified mu;
@@ -277,6 +286,7 @@ enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, doubl
     return TREMOLO_OK;
 }
 
+/* Rounded up in every step, as a person reads it as a promise. */
 enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double delta)
 {
     struct tremolo_gaussian cost = {0};
@@ -308,7 +318,7 @@ enum { SHARES = 5, GUESS_BYTES = TREMOLO_PERCENT_BYTES + 32, NEIGHBOURS_BYTES = 
 struct guarantee {
     struct tremolo_explanation explanation;
     double epsilon, delta, mu, rho, right;
-    const struct tremolo_difference *any_two; /* NULL: nobody knows how far apart they can be */
+    const struct tremolo_difference *any_two; /* NULL: it is not known how far apart they can be */
     uint64_t releases;
     struct caught tradeoff[SHARES];
     size_t shares;
@@ -525,6 +535,8 @@ static json_t *guarantee_json(struct guarantee *made, const struct tremolo_promi
     return document_json(guarantee_rows, made);
 }
 
+/* The same numbers as tremolo_study_file_guarantee() at the study's own delta, with the sentences of
+ * tremolo_study_file_explain(). */
 json_t *guarantee_study_json(const struct tremolo_study_file *file)
 {
     struct guarantee made = {.shares = 0};
@@ -543,6 +555,7 @@ json_t *guarantee_study_json(const struct tremolo_study_file *file)
     return guarantee_json(&made, &stated, promise.epsilon);
 }
 
+/* For releases without a study file: simulations and reproductions state their promise themselves. */
 json_t *guarantee_promise_json(const struct tremolo_promise *promise, double epsilon)
 {
     struct guarantee made = {.shares = 0};

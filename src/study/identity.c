@@ -38,6 +38,7 @@ enum tremolo_status tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBL
                                                                        : TREMOLO_BAD_ARGUMENT;
 }
 
+/* The words and their zero byte come first and have the same length in all messages. */
 static void study_message(uint8_t message[STUDY_MESSAGE_BYTES], const char *words,
                           const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {
@@ -45,6 +46,7 @@ static void study_message(uint8_t message[STUDY_MESSAGE_BYTES], const char *word
     memcpy(message + WORDS_BYTES, id, TREMOLO_STUDY_ID_BYTES);
 }
 
+/* Into a buffer first: the output is untouched when signing fails. */
 static enum tremolo_status sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], const uint8_t *message,
                                 size_t length,
                                 const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
@@ -57,6 +59,7 @@ static enum tremolo_status sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], cons
     return TREMOLO_OK;
 }
 
+/* Any difference is BAD_SIGNATURE; why a signature is wrong is nothing an attacker should learn. */
 static enum tremolo_status verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
                                   const uint8_t *message, size_t length,
                                   const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES])
@@ -66,6 +69,7 @@ static enum tremolo_status verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTE
                : TREMOLO_BAD_SIGNATURE;
 }
 
+/* The id is a hash of everything that was agreed, so signing it signs all. */
 enum tremolo_status tremolo_study_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
                                        const uint8_t id[TREMOLO_STUDY_ID_BYTES],
                                        const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
@@ -115,6 +119,7 @@ static uint8_t *round_message(size_t *length, const struct tremolo_study *study,
     return message;
 }
 
+/* A study with vectors has them in every round's broadcast. */
 static bool round_makes_sense(const struct tremolo_study *study, const struct tremolo_round *round)
 {
     return study != NULL && round != NULL && (study->vectors == 0 || round->vectors != NULL);
@@ -154,6 +159,8 @@ enum tremolo_status tremolo_round_verify(const uint8_t signature[TREMOLO_SIGNATU
 
 /* ---------------------------------------------------------------- devices */
 
+/* Keyed with the server's secret, so that the server keeps no table of keys, and one device's key
+ * says nothing about another's. */
 enum tremolo_status tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
                                        const uint8_t secret[TREMOLO_DEVICE_SECRET_BYTES],
                                        const uint8_t *device_id, size_t device_id_length)
@@ -172,6 +179,8 @@ enum tremolo_status tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
 
 /* ---------------------------------------------------------------- publishing */
 
+/* The normalised study, so that a receiver computes the same id from it; its text goes into the body
+ * as it is. */
 enum tremolo_status tremolo_study_publish(char **body, const struct tremolo_study_file *file,
                                           const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
 {
@@ -215,6 +224,7 @@ enum tremolo_status tremolo_study_publish(char **body, const struct tremolo_stud
 
 enum { BODY_OVERHEAD_BYTES = 1024 };
 
+/* One problem of a body as a whole, in the form in which a file's problems are. */
 static enum tremolo_status refuse(struct tremolo_study_problems *problems, const char *path,
                                   const char *reason)
 {
@@ -241,12 +251,15 @@ static enum tremolo_status parse_inner(struct tremolo_study_file **file,
     return status;
 }
 
+/* False unless the member is text of exactly so many bytes. */
 static bool decode_member(uint8_t *bytes, size_t length, const json_t *body, const char *key)
 {
     const char *text = json_string_value(json_object_get(body, key));
     return text != NULL && tremolo_base64_decode(bytes, length, text) == TREMOLO_OK;
 }
 
+/* With `public_key` NULL the key in the body is trusted, which is the caller's decision; it is
+ * returned only after its signature was right. */
 static enum tremolo_status check_signature(uint8_t *named_key,
                                            struct tremolo_study_problems *problems,
                                            const json_t *body, const uint8_t *id,
@@ -268,6 +281,8 @@ static enum tremolo_status check_signature(uint8_t *named_key,
     return status;
 }
 
+/* In this order: the study must be sound, then have the id that was asked for, then be signed. So
+ * WRONG_STUDY is never the answer for bytes that no one could have published. */
 enum tremolo_status tremolo_study_receive(struct tremolo_study_file **file,
                                           uint8_t named_key[TREMOLO_SIGNING_PUBLIC_BYTES],
                                           struct tremolo_study_problems *problems, const char *body,

@@ -22,6 +22,8 @@ enum { LOG_BITS = 32 };
 /* ln 2 / 2^32, the nearest binary64. */
 #define LOG_UNIT 0x1.62e42fefa39efp-33
 
+/* The natural logarithm, the same bits on every machine: libraries differ in the last bit, and so
+ * would the reports of two devices with the same sample. */
 static double logarithm(double x)
 {
     uint64_t bits;
@@ -35,7 +37,7 @@ static double logarithm(double x)
         bits = 0;
     }
     /* The leading 32 bits of x, 1 to 2 in units of 2^-31; squaring it doubles its logarithm,
-     * whose next bit is whether the square reaches 2. */
+     * and its next bit is 1 if the square reaches 2. */
     uint64_t part = (UINT64_C(1) << 31) | ((bits & UINT64_C(0xfffffffffffff)) >> 21);
     int64_t whole = exponent;
     for (int i = 0; i < LOG_BITS; i++) {
@@ -47,6 +49,8 @@ static double logarithm(double x)
     return (double)whole * LOG_UNIT;
 }
 
+/* One factor of a product, as a double: 0 or 1 for a level, else a power or a logarithm of the
+ * value. */
 static double factor_value(const struct tremolo_derived *derived, size_t k, const double *values)
 {
     double value = values[derived->factor[k].column];
@@ -76,6 +80,7 @@ static double derived_value(const struct tremolo_derived *derived, const double 
 
 /* ---------------------------------------------------------------- expansion */
 
+/* Whether a factor can be computed from this kind of column; if not, `error` says why. */
 static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_column *column,
                  char *error)
 {
@@ -92,6 +97,7 @@ static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_
            study_fail(error, "'%.60s' holds words and has no powers", factor->column);
 }
 
+/* Adds the factor to a feature, with its column looked up by name. */
 static bool place_factor(struct tremolo_derived *derived, const struct tremolo_factor *factor,
                          const struct tremolo_term_column *columns, size_t count, char *error)
 {
@@ -132,6 +138,7 @@ static bool step(struct tremolo_derived *derived, const struct tremolo_term_colu
     return false;
 }
 
+/* A term makes one feature for each combination of the levels of its columns, except each reference. */
 static bool expand(struct tremolo_derived *derived, size_t *count, size_t capacity,
                    const struct tremolo_formula *formula, const struct tremolo_term_column *columns,
                    size_t column_count, char error[TREMOLO_TERMS_ERROR_BYTES])
@@ -173,6 +180,7 @@ bool tremolo_derived_is_plain(const struct tremolo_derived *derived)
 
 /* ---------------------------------------------------------------- names */
 
+/* Appends text as far as there is room, in whole characters. */
 static size_t add(char *text, size_t capacity, size_t used, const char *words)
 {
     size_t whole = strlen(words);
@@ -188,6 +196,7 @@ static size_t add(char *text, size_t capacity, size_t used, const char *words)
     return used + length;
 }
 
+/* Names are what people see in tables, so they read as the formula does. */
 void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
                           const struct tremolo_term_column *columns)
 {
@@ -234,6 +243,7 @@ static const char *copy(char **room, const char *text)
     return made;
 }
 
+/* All names and levels are copied into one piece of memory, in the order of bytes_of(). */
 static void copy_columns(struct tremolo_inputs *made, const struct tremolo_input *columns,
                          bool floors)
 {
@@ -272,6 +282,7 @@ static bool plain_features(struct tremolo_inputs *made, char *error)
     return true;
 }
 
+/* BAD_STUDY when the terms do not fit the columns, NO_MEMORY, or OK. */
 static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char *terms, char *error)
 {
     struct tremolo_formula *formula = NULL;
@@ -287,6 +298,7 @@ static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char 
     return status;
 }
 
+/* One allocation for each array and one for all text; a failure frees what there is. */
 enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
                                      const struct tremolo_input *columns, size_t count,
                                      const char *terms, bool floors,
@@ -375,6 +387,7 @@ bool tremolo_inputs_complete(double *values, const struct tremolo_inputs *inputs
     return complete;
 }
 
+/* In the order of the formula, which is part of the agreement: see the head of this file. */
 bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inputs,
                              const double *values)
 {
@@ -386,6 +399,7 @@ bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inpu
     return finite;
 }
 
+/* As people and spreadsheets write it, in any case. */
 static bool read_yes_no(double *value, const char *text)
 {
     static const char *const words[] = {"0", "1", "no", "yes", "false", "true"};
@@ -398,6 +412,7 @@ static bool read_yes_no(double *value, const char *text)
     return false;
 }
 
+/* The whole text must be the value: "12 kg" is no number. */
 bool tremolo_input_read(double *value, const struct tremolo_input *input, const char *text)
 {
     if (input->kind == TREMOLO_STUDY_NUMERIC) {
@@ -539,6 +554,7 @@ static bool read_column(struct tremolo_input *input, const char **level, const j
            read_missing(input, json_object_get(object, "missing"));
 }
 
+/* What a saved result says is checked as a study's features are, since it may come from anywhere. */
 bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
                       char error[TREMOLO_TERMS_ERROR_BYTES])
 {

@@ -9,7 +9,7 @@
  * the largest that its fixed-point ranges admit is taken.
  *
  * Integers that a file brings along are believed in nothing: they must fit
- * together, stand for the terms beside them, and cost no more than the file
+ * together, be those of the terms in the file, and cost no more than the file
  * says, all by our own computation. */
 #include "accountant.h"
 #include "explain.h"
@@ -37,6 +37,7 @@ static bool positive(double value)
     return isfinite(value) && value > 0;
 }
 
+/* In the order in which a person would look for the mistake; the first that is wrong is reported. */
 static enum tremolo_status check_request(const struct tremolo_mechanism_request *request)
 {
     bool modulated = request->vectors > 0;
@@ -135,6 +136,7 @@ static bool fill_lengths(struct tremolo_study *study, double *fine_per_scaled, d
     return true;
 }
 
+/* False when amplitude or frequency do not fit the device's 32-bit ranges. */
 static bool fill_modulation(struct tremolo_study *study, double fine_per_scaled,
                             const struct tremolo_mechanism_request *request)
 {
@@ -204,6 +206,7 @@ static enum tremolo_status fill_scales(struct tremolo_mechanism_scales *scales,
     return TREMOLO_OK;
 }
 
+/* Ranks by the law for this epsilon, and the weights of constant and response by the dimension. */
 enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t dimension,
                                              bool response_private, double epsilon)
 {
@@ -239,6 +242,7 @@ enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study, size_t
     return status;
 }
 
+/* The scales are computed from the integers that were chosen, not from what was asked for. */
 enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
                                            struct tremolo_mechanism_scales *scales,
                                            const struct tremolo_mechanism_request *request)
@@ -297,6 +301,8 @@ const struct document_row *study_integers_of(enum tremolo_release_kind release)
 /* What rounding in the accountant may add to an epsilon. */
 static const double epsilon_slack = 1e-9;
 
+/* Raw values run from -RAW_MAX to RAW_MAX between the ends of each coordinate; a ballot's typical
+ * range takes the middle eighth of that. */
 static void set_bounds(struct tremolo_study_file *file)
 {
     struct tremolo_bounds raw = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
@@ -310,6 +316,8 @@ static void set_bounds(struct tremolo_study_file *file)
 
 /* ---------------------------------------------------------------- computed */
 
+/* A study's terms in the accountant's words. All releases of a device share its epsilon, rounds and
+ * samples alike. */
 static struct tremolo_mechanism_request request_of(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = &file->terms;
@@ -331,6 +339,7 @@ static struct tremolo_mechanism_request request_of(const struct tremolo_study_fi
     return request;
 }
 
+/* The key to change, for a status of the accountant. */
 static const char *path_of(enum tremolo_status status)
 {
     switch (status) {
@@ -344,6 +353,7 @@ static const char *path_of(enum tremolo_status status)
     }
 }
 
+/* The author may have asked for what no integers give; the problem names the key to change. */
 static void compute(struct document_reader *reader, struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = &file->terms;
@@ -364,7 +374,7 @@ static void compute(struct document_reader *reader, struct tremolo_study_file *f
 
 /* ---------------------------------------------------------------- brought along */
 
-/* The integers are those of the terms beside them. Only the distance matters
+/* The integers are those of the terms in the file. Only the distance matters
  * for the promise: it must not be shorter than the words say. */
 static void compare_with_terms(struct document_reader *reader,
                                const struct tremolo_study_file *file)
@@ -398,6 +408,7 @@ static void compare_with_terms(struct document_reader *reader,
     }
 }
 
+/* What the integers cost by our own accounting, at most what the file promises. */
 static void check_cost(struct document_reader *reader, const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
@@ -410,6 +421,8 @@ static void check_cost(struct document_reader *reader, const struct tremolo_stud
     }
 }
 
+/* Integers of a published study. They are checked as if an opponent wrote them: a server that could
+ * weaken them would weaken the guarantee that the words state. */
 static void bring_along(struct document_reader *reader, struct tremolo_study_file *file)
 {
     struct tremolo_study *device = &file->device;

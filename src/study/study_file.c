@@ -58,6 +58,7 @@ static json_t *load_twice(json_error_t *error, bool *no_memory, const char *json
     return first;
 }
 
+/* The JSON tree, or NULL with a problem noted or no_memory set. */
 static json_t *load(struct document_reader *reader, const char *json, size_t length)
 {
     json_error_t error;
@@ -213,6 +214,7 @@ static const struct study_feature example_features[] = {
     {.shown = {.name = "heart rate", .unit = "beats/min", .low = 50, .high = 90}},
 };
 
+/* A placeholder for a column; a response is a number, and one of answers has its range already. */
 static void place_column(struct study_feature *feature, const char *name,
                          enum tremolo_column_look look, bool response)
 {
@@ -246,6 +248,8 @@ static enum tremolo_status write_starter(char **json, struct tremolo_study_file 
     return status;
 }
 
+/* The struct is filled as if it had been read, and the table writes it; so a starter has the keys
+ * that a study has. */
 enum tremolo_status tremolo_study_starter(char **json, const char *const *names, size_t count,
                                           const char *response,
                                           const enum tremolo_column_look *looks)

@@ -46,6 +46,7 @@ enum {
 
 /* ---------------------------------------------------------------- conditions */
 
+/* A condition for members that are skipped after a wrong member that decides, such as the kind. */
 static bool is_always(const void *of)
 {
     (void)of;
@@ -88,6 +89,7 @@ static bool is_modulated(const void *of)
 
 /* ---------------------------------------------------------------- features */
 
+/* The feature as inputs.c knows it, for values that are levels or answers. */
 static struct tremolo_input input_of(const struct study_feature *feature)
 {
     return (struct tremolo_input){.kind = feature->shown.kind,
@@ -102,6 +104,7 @@ static json_t *missing_json(const void *of)
     return input_missing_json(&input);
 }
 
+/* What replaces a missing value has the feature's own kind. */
 static bool read_missing(struct document_reader *reader, const struct document_row *row, void *into)
 {
     struct study_feature *feature = into;
@@ -124,6 +127,8 @@ static bool read_missing(struct document_reader *reader, const struct document_r
                             input.kind == TREMOLO_STUDY_YES_NO ? "yes or no" : "one of the levels");
 }
 
+/* Each level is checked at its own place in the list. Levels that are wrong count as "", so that the
+ * number of coordinates is right for later checks. */
 static bool read_levels(struct document_reader *reader, const struct document_row *row, void *into)
 {
     struct study_feature *feature = into;
@@ -160,6 +165,7 @@ static bool read_levels(struct document_reader *reader, const struct document_ro
     return true;
 }
 
+/* For rows that another part reads. */
 static bool skip(struct document_reader *reader, const struct document_row *row, void *into)
 {
     (void)reader;
@@ -269,6 +275,7 @@ static json_t *neighbours_json(const void *of)
                                                                   : json_string("any");
 }
 
+/* Left out it means any two people. */
 static bool read_neighbours(struct document_reader *reader, const struct document_row *row,
                             void *into)
 {
@@ -286,6 +293,7 @@ static bool read_neighbours(struct document_reader *reader, const struct documen
     return true;
 }
 
+/* A ballot has none, and published ballots say 0. */
 static bool read_delta(struct document_reader *reader, const struct document_row *row, void *into)
 {
     const json_t *delta = json_object_get(reader->at.value, row->key);
@@ -318,6 +326,7 @@ static const struct document_row privacy_rows[] = {
 
 /* ---------------------------------------------------------------- protocol */
 
+/* Optional for ballots, which are always one-shot. */
 static bool read_kind(struct document_reader *reader, const struct document_row *row, void *into)
 {
     struct tremolo_study_terms *terms = into;
@@ -403,6 +412,8 @@ static const struct document_row limits_rows[] = {
 
 /* ---------------------------------------------------------------- the study */
 
+/* The list's length was bounded when its memory was allocated; a list of another length counts as
+ * none. Bounds and what is typical are compared here, since a row sees one value only. */
 static bool read_features(struct document_reader *reader, const struct document_row *row,
                           void *into)
 {
@@ -439,6 +450,7 @@ static bool read_features(struct document_reader *reader, const struct document_
     return true;
 }
 
+/* The response has bounds as a numeric feature has, and no kind. */
 static bool read_response(struct document_reader *reader, const struct document_row *row,
                           void *into)
 {
@@ -460,6 +472,7 @@ static bool read_terms(struct document_reader *reader, const struct document_row
     return true;
 }
 
+/* A term without bounds is written as text alone, as people write it. */
 static json_t *term_json(const void *of)
 {
     const struct study_term *term = of;
@@ -511,6 +524,7 @@ const struct document_row study_rows[] = {
                      "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}}"),
     {NULL}};
 
+/* What the rows cannot say of features is added: which members each kind has. */
 json_t *study_schema(void)
 {
     json_t *schema = document_schema(
@@ -554,6 +568,8 @@ static enum tremolo_release_kind release_of(const json_t *root)
     return sample ? TREMOLO_RELEASE_SAMPLE : TREMOLO_RELEASE_BALLOT;
 }
 
+/* Two keys say whether the response is private, protects and sent; they must agree. The clip has its
+ * default only now, because it depends on the number of coordinates. */
 static void check_privacy(struct document_reader *reader, struct tremolo_study_file *file)
 {
     struct tremolo_study_terms *terms = &file->terms;
@@ -603,6 +619,8 @@ static void check_together(struct document_reader *reader, struct tremolo_study_
     }
 }
 
+/* The release comes first, because conditions of many rows depend on it; the integers come last,
+ * because they follow from everything else. */
 void study_read(struct document_reader *reader, struct tremolo_study_file *file)
 {
     reader->at.value = file->root;
@@ -615,6 +633,7 @@ void study_read(struct document_reader *reader, struct tremolo_study_file *file)
 
 /* ---------------------------------------------------------------- identity */
 
+/* Studies without terms and without values for missing ones do without these two arrays. */
 static bool has_derivation(const struct tremolo_study_file *file)
 {
     bool has = file->term != NULL;
@@ -647,6 +666,8 @@ static void encode_derivation(FILE *out, const struct tremolo_study_file *file)
     }
 }
 
+/* The layout of docs/reference/protocol.md, section 2. Whatever it leaves out, such as comments and
+ * how terms are grouped in the file, is no part of the agreement. */
 static void encode(FILE *out, const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = &file->terms;

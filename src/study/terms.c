@@ -50,6 +50,7 @@ static bool lacks(const struct parser *parser, const char *what)
 
 /* ---------------------------------------------------------------- words */
 
+/* Bytes above 0x7f belong to characters of names, in any language. */
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -72,6 +73,8 @@ static bool take(struct parser *parser, const char *sign)
     return true;
 }
 
+/* Copies a name to the end of the formula's text. There is always room: names take at most as many
+ * bytes as the formula, and one each for their zeros. */
 static const char *keep(struct parser *parser, const char *from, size_t length)
 {
     char *name = parser->room;
@@ -124,6 +127,8 @@ static bool closes(struct parser *parser)
     return take(parser, ")") || lacks(parser, "a ) is missing");
 }
 
+/* A bare word, or one in back quotes or Q(""). What looks like a function or a number is refused
+ * with a sentence of its own. */
 static bool read_name(struct parser *parser, const char **name)
 {
     if (take(parser, "`")) {
@@ -162,6 +167,7 @@ static bool read_name(struct parser *parser, const char **name)
 
 /* ---------------------------------------------------------------- terms */
 
+/* A column can be in a term once; powers are written as powers, so that each term has one spelling. */
 static bool add_factor(struct parser *parser, struct tremolo_term *term,
                        struct tremolo_factor factor)
 {
@@ -221,6 +227,7 @@ static bool read_value(struct parser *parser, struct tremolo_term *term, bool in
     return add_factor(parser, term, factor);
 }
 
+/* I() is transparent except that * in it is a product, as in R. */
 static bool read_factor(struct parser *parser, struct tremolo_term *term)
 {
     struct tremolo_factor factor = {.column = "", .power = 1};
@@ -262,6 +269,7 @@ static bool has_factor(const struct tremolo_term *term, const struct tremolo_fac
     return false;
 }
 
+/* Products are the same in any order of their factors. */
 static bool same_term(const struct tremolo_term *a, const struct tremolo_term *b)
 {
     bool same = a->factors == b->factors;
@@ -271,6 +279,7 @@ static bool same_term(const struct tremolo_term *a, const struct tremolo_term *b
     return same;
 }
 
+/* A term that is there already is not added, as in R: a*b + a has a once. */
 static bool add_term(struct parser *parser, const struct tremolo_term *term)
 {
     struct tremolo_formula *made = parser->made;
@@ -323,7 +332,7 @@ static bool read_item(struct parser *parser)
     return good;
 }
 
-/* The 1 that stands for the intercept. */
+/* The 1 that means the intercept. */
 static bool is_intercept(struct parser *parser)
 {
     skip(parser);
@@ -344,6 +353,7 @@ static bool has_response(const char *text)
     return *text == '~';
 }
 
+/* The response, if there is a ~, then terms until the text ends. */
 static bool read_formula(struct parser *parser)
 {
     if (has_response(parser->at)) {
@@ -372,6 +382,7 @@ static bool read_formula(struct parser *parser)
            study_fail(parser->error, "there are no terms but the intercept");
 }
 
+/* Twice the text's length is room for all names, whatever the text is. */
 enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
                                         char error[TREMOLO_TERMS_ERROR_BYTES])
 {

@@ -57,6 +57,7 @@ static size_t whole_length(const char *text, size_t length)
     return bytes > 1 && length - (start - 1) < bytes ? start - 1 : length;
 }
 
+/* Works in place: what is hidden has at least as many bytes as the '?' that replaces it. */
 bool tremolo_text_clean(char *text)
 {
     size_t length = strlen(text);
@@ -76,6 +77,7 @@ bool tremolo_text_clean(char *text)
 
 /* ---------------------------------------------------------------- dates */
 
+/* gmtime_r() fails for years beyond its range, which no checked date has. */
 void tremolo_study_date_text(char text[TREMOLO_STUDY_DATE_BYTES], int64_t unix_seconds)
 {
     time_t time = (time_t)unix_seconds;
@@ -109,6 +111,7 @@ bool tremolo_study_date_read(int64_t *seconds, const char *text)
 
 /* ---------------------------------------------------------------- base64url */
 
+/* Without padding and with - and _, so that ids can be parts of addresses. */
 enum tremolo_status tremolo_base64_encode(char *text, size_t capacity, const uint8_t *bytes,
                                           size_t length)
 {
@@ -130,6 +133,7 @@ void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
                             sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
+/* Another spelling of the same bytes is refused: one id has one text. */
 enum tremolo_status tremolo_base64_decode(uint8_t *bytes, size_t length, const char *text)
 {
     enum { LONGEST = 64 };

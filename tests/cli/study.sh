@@ -24,7 +24,7 @@ expect_match "with the number" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
 $tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
-expect_match "and the hint says when a range is done" "$err" 'then delete the comment beside it; '
+expect_match "and the hint says when a range is done" "$err" 'then delete the comment of each, '
 problem="features: the range of age, of 1 more feature and of the response is a placeholder: replace low and high, then delete the comment"
 $tremolo study check "$dir/csv.json" >"$out" 2>"$err"
 expect "bounds that nobody replaced are a problem" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
@@ -182,7 +182,7 @@ wrong_terms() {
     expect "terms after $1" $? 2
     expect_match "terms after $1: in words" "$out" "$2"
 }
-wrong_terms 's/"low": 500/"low": 0/' 'terms\[1\]: takes the logarithm of income, whose low must then be above 0'
+wrong_terms 's/"low": 500/"low": 0/' 'terms\[1\]: takes the logarithm of income: its low must then be above 0'
 wrong_terms 's/"term": "log(income)", "low": 6.2, "high": 11.4/"term": "log(income)"/' 'terms\[1\]\.low: is required'
 wrong_terms 's/{"term": "log(income)"[^}]*}/"log(income)"/' 'is computed and needs bounds of its own'
 wrong_terms 's/"age", {/{"term": "age", "low": 1, "high": 2}, {/' 'has the bounds of its features'

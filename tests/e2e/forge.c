@@ -12,7 +12,7 @@
 
 #include "tremolo_device.h"
 #include "tremolo_host.h"
-#include "tremolo_study_file.h"
+#include "study_internal.h"
 
 static void must(int good, const char *what)
 {

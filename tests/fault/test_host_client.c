@@ -18,6 +18,7 @@
 #include "fake_server.h"
 #include "faulty_files.h"
 #include "ledger_file.h"
+#include "study_internal.h"
 
 enum { ROUNDS = 3, STEPS_MAX = 400, LIVES = 12 };
 

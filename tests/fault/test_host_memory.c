@@ -9,6 +9,7 @@
 #include "failing_memory.h"
 #include "fake_server.h"
 #include "ledger_file.h"
+#include "study_internal.h"
 
 static const char csv_sample[] = "a,b,c,d,r\n3,0.5,y,yes,50\n";
 

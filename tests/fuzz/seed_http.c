@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server_reports.h"
+#include "study_internal.h"
 
 static void save(const char *folder, const char *name, const char *head, const void *body,
                  size_t length)

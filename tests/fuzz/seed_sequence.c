@@ -6,6 +6,7 @@
 
 #include "segment.h"
 #include "server_reports.h"
+#include "study_internal.h"
 
 static void save(const char *folder, const char *name, const uint8_t *bytes, size_t length)
 {

@@ -18,7 +18,7 @@
 #include "store.h"
 #include "moments.h"
 #include "release.h"
-#include "tremolo_study_file.h"
+#include "study_internal.h"
 
 struct encoder;
 struct mirror;

@@ -1,7 +1,7 @@
 /* inputs.h -- the raw columns that a model's features are computed from.
  *
  * A study, a table and a saved result all say in this struct how a sample's values become
- * features, so that whoever predicts does as the devices did:
+ * features, so that predictions compute the same features as the devices did:
  *
  *     struct tremolo_inputs *inputs = NULL;
  *     if (!tremolo_inputs_new(&inputs, columns, count, "age + log(income)", error)) { ... }
@@ -43,7 +43,7 @@ struct tremolo_derived {
 /* The feature of a single column as it is (level 0), or of one of its levels. */
 struct tremolo_derived tremolo_derived_plain(size_t column, size_t level);
 
-/* Does it stand for a value or a level just as it is? Everything else has bounds of its own. */
+/* True for a value or a level as it is. Everything else has bounds of its own. */
 bool tremolo_derived_is_plain(const struct tremolo_derived *derived);
 
 /* "age", "platform=iOS", "age^2", "log(income)", "age:platform=iOS"; cut to fit. */
@@ -58,7 +58,7 @@ struct tremolo_input {
     const char *const *level; /* of a category; the first is the reference */
     size_t levels;
     double low, high; /* between which values are expected; NAN: not known */
-    double missing;   /* what stands for a missing value; NAN: nothing does */
+    double missing;   /* what replaces a missing value; NAN: nothing does */
     double typical; /* what one expects of a number in a ballot; NAN: the middle of low and high */
 };
 
@@ -81,14 +81,14 @@ bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_inp
                         char error[TREMOLO_TERMS_ERROR_BYTES]);
 void tremolo_inputs_free(struct tremolo_inputs *inputs); /* accepts NULL */
 
-/* Is some feature computed, so that people who differ in one column differ in several? */
+/* True if some feature is computed, so that people who differ in one column can differ in several. */
 bool tremolo_inputs_derive(const struct tremolo_inputs *inputs); /* false for NULL */
 
-/* Is a feature made of answers and levels alone, and so 0 or 1? */
+/* True for a feature made of answers and levels alone, which is 0 or 1. */
 bool tremolo_inputs_are_answers(const struct tremolo_inputs *inputs,
                                 const struct tremolo_derived *derived);
 
-/* Fill in what stands for missing values; false when one is missing that nothing stands for. */
+/* Replace missing values; false when one is missing that has no replacement. */
 bool tremolo_inputs_complete(double *values, const struct tremolo_inputs *inputs);
 
 /* All features of complete values. False when one is not finite. */
@@ -111,7 +111,7 @@ extern const struct document_row inputs_rows[];
 /* What replaces a missing value; NULL where nothing does. */
 json_t *input_missing_json(const struct tremolo_input *input);
 
-/* Read it back, whoever wrote it. False with a sentence in `error`. */
+/* Read it back from any source. False with a sentence in `error`. */
 bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
                       char error[TREMOLO_TERMS_ERROR_BYTES]);
 

@@ -20,12 +20,78 @@ struct tremolo_extent;
 struct tremolo_difference;
 struct tremolo_promise; /* tremolo_privacy.h */
 
+/* One coordinate after expansion: "name", or "name=level". Of a ballot its range lies about what
+ * is typical: of each of k levels 1/k. Its centre
+ * (low + high) / 2 and half range (high - low) / 2 are what struct
+ * tremolo_units calls centre and scale. */
+struct tremolo_study_coordinate {
+    const char *name;
+    const char *unit; /* "" without one */
+    const char *from; /* the answers at low and at high, of a choice; NULL of a number */
+    const char *to;
+    double low;
+    double high;
+    double written[2]; /* low and high without regard to what is typical */
+};
+
+/* Everything else, in plain numbers. Optional numbers that the file leaves
+ * out hold the stated default. */
+struct tremolo_study_terms {
+    const char *title;
+    const char *purpose; /* "" without one */
+    /* The guarantee as asked for; tremolo_study_file_guarantee() has what the
+     * integers give. */
+    double epsilon;
+    double delta;          /* 0 for ballots */
+    double distance;       /* of neighbours, scaled; 0: any two people */
+    double clip;           /* radius, scaled; default: the whole box, sqrt(coordinates) */
+    bool response_private; /* protects "all" */
+    enum tremolo_calibration calibration;
+    /* Protocol. A ballot is one-shot and has nothing of what follows. */
+    enum tremolo_release_kind release;
+    enum tremolo_study_protocol protocol;
+    unsigned rounds;  /* T; 1 for one-shot */
+    unsigned vectors; /* m; 0 without modulation, the default */
+    double alpha;
+    double lambda;
+    double omega;
+    double radius;          /* ball that iterative coefficients are kept in, scaled; default 1 */
+    double step;            /* step = this / |S|; default 1 */
+    uint64_t close_reports; /* close a round at so many reports; 0: not by count */
+    uint64_t close_seconds; /* after so long; 0: not by time */
+    /* Limits. */
+    uint64_t devices; /* that may report at most; default TREMOLO_STUDY_MAX_DEVICES */
+    unsigned samples; /* of a device in each round; default 1 */
+    int64_t opens;    /* Unix seconds; INT64_MIN: always was */
+    int64_t closes;   /* INT64_MAX: never */
+    enum tremolo_study_enrolment enrolment;
+};
+
+const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file);
+
+/* Coordinates after expansion: d of them, and the response as number d, be it
+ * public or private. */
+size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);
+const struct tremolo_study_coordinate *
+tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index);
+
+/* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX,
+ * or +-RAW_TYPICAL for a ballot's features,
+ * and the id. Lives as long as the file. */
+const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
+
+/* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
+ * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,
+ * OVERFLOWED when it exceeds 32 bits. */
+TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
+                                                          double delta);
+
 /* How coordinates follow from features: inputs in the order of the features, and as many
  * features there as the study has coordinates. Lives as long as the file. */
 const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file);
 
 /* The two ends between which values of coordinate `index` differ for a device,
- * which raw values of -RAW_MAX and RAW_MAX stand for: its bounds, or for a
+ * as raw values -RAW_MAX and RAW_MAX: its bounds, or for a
  * ballot's features TREMOLO_STUDY_REACH times its typical range. */
 struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
                                                          size_t index);
@@ -34,13 +100,13 @@ struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_st
 extern const char *const tremolo_calibration_names[];
 
 /* The typical range by that rule where values are at hand, as in a simulation; `values` are sorted.
- * False when they are all the same or too far apart, and for none. */
+ * False when there are none, or they are equal or too far apart. */
 bool tremolo_study_typical_range(double *low, double *high, double *values, size_t count);
 
 /* ------------------------------------------------------------------------
  * The guarantee. */
 
-/* Does the clip act? By default its radius is that of the whole box, which shortens nothing. */
+/* True if the clip acts. By default its radius is that of the whole box, which shortens nothing. */
 bool tremolo_study_file_clips(const struct tremolo_study_file *file);
 
 /* What the integers promise over all releases of a device, each number
@@ -62,7 +128,7 @@ tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
 
 /* The same between people `distance` apart (scaled; 0: any two), whatever
  * distance the study names: a device's own notion of neighbours. A study for
- * any two people keeps that promise. OVERFLOWED when it protects nobody. */
+ * any two people keeps that promise. OVERFLOWED when it protects hardly anything. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
                                 const struct tremolo_study_file *file, double delta,
@@ -79,7 +145,7 @@ struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_fil
 size_t tremolo_study_file_extents(struct tremolo_extent *extents,
                                   const struct tremolo_study_file *file);
 /* The same of all kinds: how far apart people can be in each feature alone, and in a private
- * response; the last stands for those beyond TREMOLO_EXPLAIN_WAYS. */
+ * response; the last is for all beyond TREMOLO_EXPLAIN_WAYS. */
 size_t tremolo_study_file_ways(struct tremolo_difference *ways,
                                const struct tremolo_study_file *file);
 
@@ -89,12 +155,12 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_explain(struct tremolo_explanation *explanation,
                            const struct tremolo_study_file *file, double delta);
 
-/* What mu^2 / 2^24 = spent costs at delta, rounded up; 0 for nothing. */
+/* What mu^2 / 2^24 = spent costs at delta, rounded up; 0 when nothing is spent. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent,
                                                          double delta);
 
 /* Fill release, constants, law, rounds, samples, dimension and response of a study of
- * ballots of this epsilon each, whose bounds are set, with the default constants.
+ * ballots of this epsilon each, with the default constants; its bounds are set before.
  * BAD_ARGUMENT for an epsilon outside TREMOLO_RANK_EPSILON_MIN..MAX; the study is
  * untouched on failure. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_mechanism_ballot(struct tremolo_study *study,
@@ -188,11 +254,11 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_publish(char **body, const struct tremolo_study_file *file,
                       const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
 
-/* Read such a body. The study's id is computed anew and must be the one that
+/* Read such a body. The study's id is computed again and must be the one that
  * was asked for (WRONG_STUDY); the signature must be that of `public_key`
  * (BAD_SIGNATURE). When public_key is NULL the key the body names is used and
  * returned in `named_key`: that is trust on first use, the caller's decision.
- * BAD_STUDY with problems otherwise. Outputs untouched on failure, but for
+ * BAD_STUDY with problems otherwise. Outputs untouched on failure, except
  * problems; named_key and problems may be NULL. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_receive(struct tremolo_study_file **file,
@@ -216,7 +282,7 @@ tremolo_study_receive(struct tremolo_study_file **file,
 /* The bytes of such a character at the start of UTF-8 text; 0 when there is none. */
 size_t tremolo_text_hidden(const char *text);
 
-/* Is there none in the whole text? */
+/* True if the whole text has none. */
 bool tremolo_text_is_plain(const char *text);
 
 /* Put '?' in the place of each, and drop a last character that was cut. True when something

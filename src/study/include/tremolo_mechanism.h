@@ -55,7 +55,7 @@ struct tremolo_mechanism_request {
             TREMOLO_CALIBRATION_EXACT, 0.0, 0.0, 0.0, 0                                            \
     }
 
-/* What the integers promise, for whoever prints the guarantee. */
+/* What the integers promise, for printing. */
 struct tremolo_mechanism_scales {
     double sigma;       /* sd of the noise, scaled units */
     double sensitivity; /* l2, scaled units, the device's rounding included */
@@ -66,7 +66,7 @@ struct tremolo_mechanism_scales {
 
 /* Fill rounds, unit, clip, distance, amplitude, frequency, dimension, keep,
  * vectors, samples, noise_log2, wire_shift, wire_bits and response of a study
- * whose bounds and response_bounds are set; id and bounds stay as they are.
+ * that has its bounds and response_bounds; id and bounds stay as they are.
  * Noise has a standard deviation of 64 wire units and coordinates 12 bits,
  * unless the radius needs more bits or, beyond 16 bits, a coarser grid.
  *

@@ -14,7 +14,7 @@
  *             printf("%s: %s\n", problems.item[i].path, problems.item[i].reason);
  *         }
  *     }
- *     const struct tremolo_study *study = tremolo_study_file_device(file);
+ *     const uint8_t *id = tremolo_study_file_id(file);
  *     ...
  *     tremolo_study_file_free(file);
  *
@@ -108,26 +108,12 @@ struct tremolo_study_feature {
     double high;
     const char *const *levels; /* of a category, NULL otherwise */
     size_t level_count;
-    double missing; /* what stands for a missing value: a number, a level's place, 0 or 1; NAN:
+    double missing; /* what replaces a missing value: a number, a level's place, 0 or 1; NAN:
                      * nothing does, and a sample without it is refused */
     size_t first;   /* its first coordinate, unless the study has terms */
     size_t width;   /* how many it has: 1, or levels - 1 */
     double typical; /* what one expects of a person, a number or the share of yes, in a ballot;
                      * NAN: the middle of low and high */
-};
-
-/* One coordinate after expansion: "name", or "name=level". Of a ballot its range lies about what
- * is typical: of each of k levels 1/k. Its centre
- * (low + high) / 2 and half range (high - low) / 2 are what struct
- * tremolo_units calls centre and scale. */
-struct tremolo_study_coordinate {
-    const char *name;
-    const char *unit; /* "" without one */
-    const char *from; /* the answers that low and high stand for, of a choice; NULL of a number */
-    const char *to;
-    double low;
-    double high;
-    double written[2]; /* low and high without regard to what is typical */
 };
 
 enum tremolo_study_protocol {
@@ -145,58 +131,12 @@ enum tremolo_study_enrolment {
     TREMOLO_STUDY_KEYS = 1, /* reports carry a MAC under a per-device key */
 };
 
-/* Everything else, in plain numbers. Optional numbers that the file leaves
- * out hold the stated default. */
-struct tremolo_study_terms {
-    const char *title;
-    const char *purpose; /* "" without one */
-    /* The guarantee as asked for; tremolo_study_file_guarantee() has what the
-     * integers give. */
-    double epsilon;
-    double delta;          /* 0 for ballots */
-    double distance;       /* of neighbours, scaled; 0: any two people */
-    double clip;           /* radius, scaled; default: the whole box, sqrt(coordinates) */
-    bool response_private; /* protects "all" */
-    enum tremolo_calibration calibration;
-    /* Protocol. A ballot is one-shot and has nothing of what follows. */
-    enum tremolo_release_kind release;
-    enum tremolo_study_protocol protocol;
-    unsigned rounds;  /* T; 1 for one-shot */
-    unsigned vectors; /* m; 0 without modulation, the default */
-    double alpha;
-    double lambda;
-    double omega;
-    double radius;          /* ball that iterative coefficients are kept in, scaled; default 1 */
-    double step;            /* step = this / |S|; default 1 */
-    uint64_t close_reports; /* close a round at so many reports; 0: not by count */
-    uint64_t close_seconds; /* after so long; 0: not by time */
-    /* Limits. */
-    uint64_t devices; /* that may report at most; default TREMOLO_STUDY_MAX_DEVICES */
-    unsigned samples; /* of a device in each round; default 1 */
-    int64_t opens;    /* Unix seconds; INT64_MIN: always was */
-    int64_t closes;   /* INT64_MAX: never */
-    enum tremolo_study_enrolment enrolment;
-};
-
-const struct tremolo_study_terms *tremolo_study_file_terms(const struct tremolo_study_file *file);
-
 /* Features as written, and the response. */
 size_t tremolo_study_file_feature_count(const struct tremolo_study_file *file);
 const struct tremolo_study_feature *
 tremolo_study_file_feature(const struct tremolo_study_file *file, size_t index);
 const struct tremolo_study_feature *
 tremolo_study_file_response(const struct tremolo_study_file *file);
-
-/* Coordinates after expansion: d of them, and the response as number d, be it
- * public or private. */
-size_t tremolo_study_file_dimension(const struct tremolo_study_file *file);
-const struct tremolo_study_coordinate *
-tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t index);
-
-/* The integers a device obeys, checked, with bounds of +-TREMOLO_STUDY_RAW_MAX,
- * or +-RAW_TYPICAL for a ballot's features,
- * and the id. Lives as long as the file. */
-const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
 
 struct tremolo_promise; /* tremolo_privacy.h */
 
@@ -205,12 +145,6 @@ struct tremolo_promise; /* tremolo_privacy.h */
  * when it cannot be said. */
 char *tremolo_study_file_guarantee_json(const struct tremolo_study_file *file);
 char *tremolo_promise_json(const struct tremolo_promise *promise, double epsilon);
-
-/* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
- * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,
- * OVERFLOWED when it exceeds 32 bits. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
-                                                          double delta);
 
 /* ------------------------------------------------------------------------
  * Identity. */
@@ -255,7 +189,7 @@ enum {
  * unless `response` names another). Bounds are placeholders to be replaced, but those of a
  * response of yes and no, or 0 and 1. What a
  * column looks like (NULL: all like numbers) decides its kind; one of words, codes or
- * dates becomes a category whose levels must be named before the file is a study. The
+ * dates becomes a category; its levels must be named before the file is a study. The
  * caller frees *json. */
 enum tremolo_column_look {
     TREMOLO_LOOKS_NUMBER = 0,

@@ -16,7 +16,7 @@
  *     I((age-50)*(sleep-7)), I((age-50)^2)    the same of values about others: products about the
  *                    middle resemble their factors far less, so that less noise hides them
  *     age*sleep      age + sleep + age:sleep
- * Names with other characters than letters, digits, _ and . stand in back quotes or in Q("..").
+ * Names with other characters than letters, digits, _ and . are written in back quotes or in Q("..").
  * There always is an intercept.
  *
  * Every client must get the same integers from the same sample, so the arithmetic is laid down
@@ -71,7 +71,7 @@ bool tremolo_formula_parse(struct tremolo_formula **formula, const char *text,
                            char error[TREMOLO_TERMS_ERROR_BYTES]);
 void tremolo_formula_free(struct tremolo_formula *formula); /* accepts NULL */
 
-/* Is this column named anywhere? And as C(column)? */
+/* True if this column is named anywhere, or as C(column). */
 bool tremolo_formula_uses(const struct tremolo_formula *formula, const char *column);
 bool tremolo_formula_has_levels(const struct tremolo_formula *formula, const char *column);
 

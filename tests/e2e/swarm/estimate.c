@@ -9,6 +9,7 @@
 #include "encoder.h"
 #include "swarm.h"
 #include "release.h"
+#include "study_internal.h"
 
 static void same(struct swarm *swarm, double theirs, double ours, const char *what, size_t index)
 {

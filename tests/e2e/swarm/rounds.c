@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "swarm.h"
+#include "study_internal.h"
 
 static void read_round(struct swarm *swarm, struct exchange *exchange)
 {

@@ -1,6 +1,7 @@
 /* test_host_client_samples.c -- a sample as people write it: which text is one,
  * what is said of text that is none, and that the very numbers are sent. */
 #include "client_world.h"
+#include "study_internal.h"
 
 static void test_samples_as_text(void **state)
 {
