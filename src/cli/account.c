@@ -50,8 +50,9 @@ struct account_options {
     size_t question;
     bool delta_assumed;
     bool any_two;
-    bool apart;      /* --neighbours gave a distance */
-    double distance; /* between neighbours; 1 unless given */
+    bool apart;       /* --neighbours gave a distance */
+    double distance;  /* between neighbours; 1 unless given */
+    double noise_for; /* --sensitivity, or what modulation leaves of the distance */
 };
 
 /* ---- reading options */
@@ -88,17 +89,18 @@ static const char *take_sigmas(void *place, const char *text)
 
 static const char *take_modulation(void *place, const char *text)
 {
+    static const double most[] = {1.0, 1e100, 1e100, 1e6};
     double number[4] = {0.0, 0.0, 1.0, 1.0};
-    size_t count = read_numbers(number, 4, text);
-    if (count < 2 || !(number[0] >= 0.0 && number[0] < 1.0) ||
-        !(number[1] >= 0.0 && number[1] <= 1e100) || !(number[2] >= 0.0 && number[2] <= 1e100) ||
-        !(number[3] >= 1.0 && number[3] <= 1e6 && floor(number[3]) == number[3])) {
+    bool good = read_numbers(number, 4, text) >= 2;
+    for (size_t i = 0; i < 4; i++) {
+        good = good && number[i] >= 0.0 && number[i] <= most[i];
+    }
+    if (!good || number[0] == 1.0 || number[3] < 1.0 || floor(number[3]) != number[3]) {
         return "ALPHA,LAMBDA[,OMEGA[,VECTORS]] with alpha from 0 to below 1, lambda and omega not "
                "negative, and 1 to 1000000 vectors";
     }
-    const struct tremolo_modulation modulation = {number[0], number[1], number[2],
-                                                  (unsigned)number[3]};
-    memcpy(place, &modulation, sizeof modulation);
+    *(struct tremolo_modulation *)place =
+        (struct tremolo_modulation){number[0], number[1], number[2], (unsigned)number[3]};
     return NULL;
 }
 
@@ -157,6 +159,21 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
 };
 
+/* In the order of `questions`. */
+static const struct cli_action actions[] = {
+    {"sigma", "noise sd needed for (epsilon, delta)", NULL},
+    {"epsilon", "smallest epsilon at a delta", NULL},
+    {"delta", "smallest delta at an epsilon", NULL},
+    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", NULL},
+    {"tradeoff", "error rates of the best attacker", NULL},
+    {"sensitivity", "exact, known-phase and the paper's sensitivity", NULL},
+    {"modulation", "what modulation buys along its own directions", NULL},
+    {"reconstruction", "how far off a reconstruction must be", NULL},
+    {"compare", "T modulated rounds under paper, zcdp and exact", NULL},
+    {"explain", "a guarantee in words", NULL},
+    {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL},
+};
+
 /* ---- messages and printing */
 
 #define account_fail(code, ...) cli_fail(code, "account", __VA_ARGS__)
@@ -187,17 +204,6 @@ static double or_default(double value, double fallback)
     return given(value) ? value : fallback;
 }
 
-/* The distance between outputs that noise has to hide: --sensitivity, or what modulation leaves
- * of the neighbours' distance. The number was checked when the options were read. */
-static double sensitivity_of(const struct account_options *options)
-{
-    struct tremolo_sensitivity found = {0};
-    return given(options->sensitivity) ? options->sensitivity
-           : tremolo_sensitivity_of(&found, &options->modulation, options->distance) == TREMOLO_OK
-               ? found.exact.upper
-               : (double)INFINITY;
-}
-
 /* All releases of --sigma together, or --mu. */
 static enum tremolo_status compose(struct tremolo_gaussian *cost,
                                    const struct account_options *options)
@@ -206,7 +212,7 @@ static enum tremolo_status compose(struct tremolo_gaussian *cost,
     enum tremolo_status status =
         given(options->mu) ? tremolo_gaussian_add(cost, options->mu, 1.0, 1) : TREMOLO_OK;
     for (size_t i = 0; i < options->sigma.count && status == TREMOLO_OK; i++) {
-        status = tremolo_gaussian_add(cost, sensitivity_of(options), options->sigma.item[i],
+        status = tremolo_gaussian_add(cost, options->noise_for, options->sigma.item[i],
                                       options->releases);
     }
     return status;
@@ -221,7 +227,7 @@ static void print_assumed(const struct account_options *options)
     if (given(options->mu) || (options->question == RHO && given(options->epsilon))) {
         return; /* no sensitivity is part of the answer */
     }
-    (void)printf("assumed: sensitivity %g", sensitivity_of(options));
+    (void)printf("assumed: sensitivity %g", options->noise_for);
     if (given(options->sensitivity)) {
         (void)printf(" as given\n");
     } else {
@@ -243,11 +249,10 @@ static json_t *interval_json(const char *name, struct tremolo_certified number)
 static int print_number(const struct account_options *options, struct tremolo_certified number,
                         double safe)
 {
-    static const char *const names[] = {"sigma", "epsilon", "delta", "rho"};
     static const char *const rule[] = {[TREMOLO_RULE_EXACT] = "exact",
                                        [TREMOLO_RULE_ZCDP] = "zcdp",
                                        [TREMOLO_RULE_CLASSICAL] = "classical"};
-    const char *name = names[options->question];
+    const char *name = actions[options->question].name;
     if (options->json) {
         json_t *object = interval_json(name, number);
         (void)json_object_set_new(object, "rule", json_string(rule[options->rule]));
@@ -287,7 +292,7 @@ static int answer_number(const struct account_options *options)
     enum tremolo_status status = compose(&cost, options);
     if (status == TREMOLO_OK && question == SIGMA) {
         status = tremolo_rule_sigma(&number, rule, options->epsilon, options->delta,
-                                    sensitivity_of(options), options->releases);
+                                    options->noise_for, options->releases);
     } else if (status == TREMOLO_OK && question == EPSILON) {
         status = tremolo_rule_epsilon(&number, rule, &cost, options->delta);
     } else if (status == TREMOLO_OK && question == DELTA) {
@@ -724,20 +729,6 @@ static int answer_explain(const struct account_options *options)
 
 /* ---- questions, in the order of the actions */
 
-static const struct cli_action actions[] = {
-    {"sigma", "noise sd needed for (epsilon, delta)", NULL},
-    {"epsilon", "smallest epsilon at a delta", NULL},
-    {"delta", "smallest delta at an epsilon", NULL},
-    {"rho", "zCDP parameter of a noise level, or allowed by (epsilon, delta)", NULL},
-    {"tradeoff", "error rates of the best attacker", NULL},
-    {"sensitivity", "exact, known-phase and the paper's sensitivity", NULL},
-    {"modulation", "what modulation buys along its own directions", NULL},
-    {"reconstruction", "how far off a reconstruction must be", NULL},
-    {"compare", "T modulated rounds under paper, zcdp and exact", NULL},
-    {"explain", "a guarantee in words", NULL},
-    {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL},
-};
-
 static const struct {
     int (*answer)(const struct account_options *options);
     bool assumes_delta; /* 1e-5 unless given */
@@ -762,6 +753,7 @@ static const struct {
 static int settle(struct account_options *options, const struct options_given *words)
 {
     static const struct tremolo_modulation paper = {0.5, 0.2, 1.0, 1}, none = {0.0, 0.0, 1.0, 0};
+    struct tremolo_sensitivity found = {0};
     size_t question = options->question = (size_t)(words->action - actions);
     bool neighbours = options_has(words, "neighbours");
     if (!options_has(words, "modulation")) {
@@ -773,6 +765,12 @@ static int settle(struct account_options *options, const struct options_given *w
     options->any_two = neighbours && !(options->neighbours > 0);
     options->apart = neighbours && options->neighbours > 0;
     options->distance = options->apart ? options->neighbours : 1.0;
+    enum tremolo_status status =
+        tremolo_sensitivity_of(&found, &options->modulation, options->distance);
+    options->noise_for = or_default(options->sensitivity, found.exact.upper);
+    if (status != TREMOLO_OK) {
+        return account_status(status);
+    }
     bool noise = question == RHO && !given(options->epsilon); /* whose rho has no delta */
     options->delta_assumed = questions[question].assumes_delta && !given(options->delta) && !noise;
     options->delta = options->delta_assumed ? TREMOLO_POLICY_DELTA : options->delta;

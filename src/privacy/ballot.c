@@ -135,7 +135,7 @@ static enum tremolo_status losses_of(struct tremolo_losses **losses,
     /* Each mass is within 3 units of roundoff, and so is the step. */
     status = tremolo_losses_new(&made, step, step, 8.0 * UNIT_ROUNDOFF * (1.0 + step));
     for (int k = -1; status == TREMOLO_OK && k <= 1; k++) {
-        status = tremolo_losses_put(made, mass[k + 1], k * step, k * step, k * step);
+        status = tremolo_losses_put(made, mass[k + 1], k * step, 0.0);
     }
     if (status == TREMOLO_OK) {
         status = tremolo_losses_compose(made, ballots->count);

@@ -54,14 +54,15 @@ double tremolo_digits_down(double x, int digits)
     return unit > 0.0 ? floor(x / unit + 1e-9) * unit : x;
 }
 
-double tremolo_percent_up(double share)
+/* A share in percent, rounded up to a tenth. */
+static double percent_up(double share)
 {
     return fmin(ceil(share * 1000.0 - 1e-9) / 10.0, 100.0);
 }
 
 const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share, bool below)
 {
-    double percent = tremolo_percent_up(share);
+    double percent = percent_up(share);
     bool all = below && percent >= 100.0;
     (void)snprintf(text, TREMOLO_PERCENT_BYTES, "%s%.4g%%", all ? ">" : "", all ? 99.9 : percent);
     return text;
@@ -88,7 +89,7 @@ static enum tremolo_status rate_ballots(struct tremolo_difference *row,
         row->distance = INFINITY;
         row->mu = INFINITY;
         row->epsilon = tremolo_digits_up(epsilon, 4);
-        row->attacker_right = tremolo_percent_up(right) / 100.0;
+        row->attacker_right = percent_up(right) / 100.0;
     }
     return status;
 }
@@ -123,7 +124,7 @@ static enum tremolo_status rate(struct tremolo_difference *row,
     if (status == TREMOLO_OK) {
         row->mu = tremolo_digits_up(mu, 4);
         row->epsilon = tremolo_digits_up(bound.upper, 4);
-        row->attacker_right = tremolo_percent_up(accuracy.upper) / 100.0;
+        row->attacker_right = percent_up(accuracy.upper) / 100.0;
     } else if (status == TREMOLO_OVERFLOWED) {
         row->mu = INFINITY;
         row->epsilon = INFINITY;
@@ -176,16 +177,6 @@ static const char *write_amount(char text[AMOUNT_BYTES], double value, int digit
     return text;
 }
 
-/* The way to differ that is a number's whole range: "age, 70 years apart". */
-static void way_of_extent(struct tremolo_difference *way, const struct tremolo_extent *extent)
-{
-    char range[AMOUNT_BYTES];
-    *way = (struct tremolo_difference){.distance = extent->distance};
-    (void)snprintf(way->name, sizeof way->name, "%s, %s%s%s apart", extent->name,
-                   write_amount(range, extent->range, 6), extent->unit[0] != '\0' ? " " : "",
-                   extent->unit);
-}
-
 /* "age 15 years, sleep 2.2 hours": so far apart in each number, at most its whole range; empty
  * without extents. Ends in "..." when not all of them fit. */
 static void list_apart(char *text, size_t bytes, const struct tremolo_promise *promise,
@@ -205,27 +196,6 @@ static void list_apart(char *text, size_t bytes, const struct tremolo_promise *p
             return;
         }
         used += (size_t)written;
-    }
-}
-
-/* Say in the promise's extents what the rows after the first `ways` mean: a typical pair,
- * what is promised, any two. */
-static void say_in_units(struct tremolo_explanation *made, size_t ways,
-                         const struct tremolo_promise *promise)
-{
-    for (size_t i = ways; i < made->difference_count; i++) {
-        struct tremolo_difference *row = &made->differences[i];
-        char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
-        bool typical = i == ways;
-        bool any = i > ways && (promise->neighbours == TREMOLO_NEIGHBOURS_ANY || i > ways + 1);
-        list_apart(list, sizeof list, promise,
-                   any       ? INFINITY
-                   : typical ? row->distance / sqrt((double)promise->dimension)
-                             : row->distance);
-        if (list[0] != '\0') {
-            (void)snprintf(row->words, sizeof row->words, "%s: %s",
-                           typical || any ? "all at once" : "each alone", list);
-        }
     }
 }
 
@@ -480,45 +450,63 @@ static double widest_of(const struct tremolo_promise *promise)
     return promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? promise->distance : promise->diameter;
 }
 
-static enum tremolo_status add_row(struct tremolo_explanation *made,
-                                   const struct tremolo_promise *promise,
-                                   const struct tremolo_difference *way)
+/* The table while it grows; after a failure no row is added. */
+struct rows {
+    struct tremolo_explanation *made;
+    const struct tremolo_promise *promise;
+    double widest; /* infinite where nobody knows */
+    enum tremolo_status status;
+};
+
+/* The guarantee for two samples so far apart. `how` and `apart`, the distance in each number, say
+ * what that is in the numbers' own units. */
+static void add_row(struct rows *rows, const char *name, double distance, const char *how,
+                    double apart)
 {
-    double widest = widest_of(promise);
-    struct tremolo_difference *row = &made->differences[made->difference_count++];
-    row->distance = widest > 0.0 ? fmin(way->distance, widest) : way->distance;
-    memcpy(row->name, way->name, sizeof row->name);
-    return is_positive(way->distance) ? rate(row, promise) : TREMOLO_BAD_ARGUMENT;
+    char list[TREMOLO_DIFFERENCE_BYTES - 32] = "";
+    if (rows->status != TREMOLO_OK || !is_positive(distance)) {
+        rows->status = rows->status != TREMOLO_OK ? rows->status : TREMOLO_BAD_ARGUMENT;
+        return;
+    }
+    struct tremolo_difference *row = &rows->made->differences[rows->made->difference_count++];
+    row->distance = fmin(distance, rows->widest);
+    (void)snprintf(row->name, sizeof row->name, "%s", name);
+    list_apart(list, sizeof list, rows->promise, apart);
+    if (how != NULL && list[0] != '\0') {
+        (void)snprintf(row->words, sizeof row->words, "%s: %s", how, list);
+    }
+    rows->status = rate(row, rows->promise);
 }
 
-/* The promise's ways, or what its extents are from end to end. */
-static size_t ways_of(struct tremolo_difference ways[TREMOLO_EXPLAIN_WAYS],
-                      const struct tremolo_promise *promise)
+/* A row for the whole range of each number, "age, 70 years apart", and one for the widest of those
+ * that are too many. */
+static void add_extents(struct rows *rows)
 {
+    const struct tremolo_promise *promise = rows->promise;
     size_t count = promise->extent_count;
     size_t named = count <= TREMOLO_EXPLAIN_WAYS ? count : TREMOLO_EXPLAIN_WAYS - 1;
-    double widest = 0.0;
-    if (promise->way_count > 0) {
-        memcpy(ways, promise->ways, promise->way_count * sizeof *ways);
-        return promise->way_count;
+    struct tremolo_difference way;
+    double furthest = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tremolo_extent *extent = &promise->extents[i];
+        char range[AMOUNT_BYTES];
+        (void)snprintf(way.name, sizeof way.name, "%s, %s%s%s apart", extent->name,
+                       write_amount(range, extent->range, 6), extent->unit[0] != '\0' ? " " : "",
+                       extent->unit);
+        if (i < named) {
+            add_row(rows, way.name, extent->distance, NULL, 0.0);
+        } else {
+            furthest = fmax(furthest, extent->distance);
+        }
     }
-    for (size_t i = 0; i < named; i++) {
-        way_of_extent(&ways[i], &promise->extents[i]);
+    if (named < count) {
+        tremolo_difference_of_more(&way, count - named, furthest);
+        add_row(rows, way.name, furthest, NULL, 0.0);
     }
-    for (size_t i = named; i < count; i++) {
-        widest = fmax(widest, promise->extents[i].distance);
-    }
-    if (count == 0) {
-        ways[0] = (struct tremolo_difference){.name = "unit distance", .distance = 1.0};
-        return 1;
-    }
-    if (named == count) {
-        return count;
-    }
-    tremolo_difference_of_more(&ways[named], count - named, widest);
-    return named + 1;
 }
 
+/* The promise's ways, or its extents from end to end; then a typical pair, what is promised, and
+ * any two. */
 static enum tremolo_status add_rows(struct tremolo_explanation *made,
                                     const struct tremolo_promise *promise,
                                     const struct tremolo_difference *promised)
@@ -529,37 +517,30 @@ static enum tremolo_status add_rows(struct tremolo_explanation *made,
         made->difference_count = 1;
         return TREMOLO_OK;
     }
-    struct tremolo_difference ways[TREMOLO_EXPLAIN_ROWS];
-    size_t own = ways_of(ways, promise);
-    size_t count = own;
-    bool any = promise->neighbours == TREMOLO_NEIGHBOURS_ANY;
-    enum tremolo_status status = TREMOLO_OK;
-    ways[count++] = (struct tremolo_difference){
-        .name = "typical pair", .distance = tremolo_typical_distance(promise->dimension)};
-    if (!any) {
-        ways[count++] =
-            (struct tremolo_difference){.name = "promised", .distance = promise->distance};
+    double widest = widest_of(promise);
+    double typical = tremolo_typical_distance(promise->dimension);
+    struct rows rows = {made, promise, widest > 0.0 ? widest : (double)INFINITY, TREMOLO_OK};
+    for (size_t i = 0; i < promise->way_count; i++) {
+        add_row(&rows, promise->ways[i].name, promise->ways[i].distance, NULL, 0.0);
     }
-    if (widest_of(promise) > 0.0) {
-        ways[count++] =
-            (struct tremolo_difference){.name = "any two", .distance = widest_of(promise)};
+    if (promise->way_count == 0 && promise->extent_count == 0) {
+        add_row(&rows, "unit distance", 1.0, NULL, 0.0);
+    } else if (promise->way_count == 0) {
+        add_extents(&rows);
     }
-    for (size_t i = 0; status == TREMOLO_OK && i < count; i++) {
-        status = add_row(made, promise, &ways[i]);
+    add_row(&rows, "typical pair", typical, "all at once",
+            fmin(typical, rows.widest) / sqrt((double)promise->dimension));
+    if (promise->neighbours != TREMOLO_NEIGHBOURS_ANY) {
+        add_row(&rows, "promised", promise->distance, "each alone",
+                fmin(promise->distance, rows.widest));
     }
-    if (status == TREMOLO_OK) {
-        say_in_units(made, own, promise);
+    if (widest > 0.0) {
+        add_row(&rows, "any two", widest, "all at once", INFINITY);
     }
-    return status;
+    return rows.status;
 }
 
 /* ---------------------------------------------------------------- strength */
-
-const char *tremolo_strength_name(enum tremolo_strength strength)
-{
-    static const char *const names[] = {"policy", "past", "hardly"};
-    return names[strength];
-}
 
 /* Between any two people, at the default policy's delta; infinite where that is not known. */
 static double epsilon_any_two(const struct tremolo_promise *promise,

@@ -10,7 +10,7 @@
  *
  * upper: atoms at exact multiples of h. An outcome between two multiples becomes two atoms at these,
  *   with the same P and Q in all. The outcome is a processing of the two ("do not say which"), so
- *   delta can only grow. An outcome whose loss is known to be in [low, high] becomes atoms at both
+ *   delta can only grow. An outcome whose loss is only known to be in a range becomes atoms at both
  *   ends first, for the same reason.
  * lower: all outcomes whose loss is nearest to k h are merged into one, with the sum of their P and
  *   of their Q. Merging is a processing, so delta can only fall. Q is kept times e^(k h), which is
@@ -126,7 +126,7 @@ static void put_upper(struct tremolo_losses *losses, double mass, double loss)
 }
 
 enum tremolo_status tremolo_losses_put(struct tremolo_losses *losses, double mass, double loss,
-                                       double low, double high)
+                                       double spread)
 {
     if (losses == NULL || !(mass >= 0.0 && mass <= 1.0)) {
         return TREMOLO_BAD_ARGUMENT;
@@ -135,13 +135,14 @@ enum tremolo_status tremolo_losses_put(struct tremolo_losses *losses, double mas
         losses->lost += mass * (1.0 + losses->error);
         return TREMOLO_OK;
     }
-    if (!(-losses->widest <= low && low <= loss && loss <= high && high <= losses->widest)) {
+    if (!(spread >= 0.0 && fabs(loss) + spread <= losses->widest)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    double slack = losses->slack;
-    double share = high > low ? share_above(loss + slack, low - slack, high + slack) : 1.0;
-    put_upper(losses, mass * share, high + slack);
-    put_upper(losses, mass * (1.0 - share), low - slack);
+    double high = loss + spread + losses->slack;
+    double low = loss - spread - losses->slack;
+    double share = spread > 0.0 ? share_above(loss + losses->slack, low, high) : 1.0;
+    put_upper(losses, mass * share, high);
+    put_upper(losses, mass * (1.0 - share), low);
     double nearest = nearbyint(loss / losses->step);
     size_t at = (size_t)((int64_t)nearest - losses->first);
     losses->row[LOWER_P][at] += mass;
@@ -364,9 +365,9 @@ enum tremolo_status tremolo_losses_delta(struct tremolo_certified *delta,
     enum tremolo_status status = bound_of(&made.upper, losses, true, cost, epsilon);
     if (status == TREMOLO_OK) {
         status = bound_of(&made.lower, losses, false, cost, epsilon);
+        made.value = 0.5 * (made.lower + made.upper);
     }
     if (status == TREMOLO_OK) {
-        made.value = 0.5 * (made.lower + made.upper);
         *delta = made;
     }
     return status;
@@ -417,21 +418,19 @@ enum tremolo_status tremolo_losses_epsilon(struct tremolo_certified *epsilon,
                                            const struct tremolo_losses *losses,
                                            const struct tremolo_gaussian *cost, double delta)
 {
-    struct tremolo_certified from_lower;
-    struct tremolo_certified from_upper;
-    enum tremolo_status inner = TREMOLO_OK;
-    struct question question = {losses, cost, false, &inner};
+    struct tremolo_certified side[2];
+    enum tremolo_status status = TREMOLO_OK;
+    struct question question = {losses, cost, false, &status};
     if (epsilon == NULL || losses == NULL || cost == NULL || !is_delta(delta)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = epsilon_of(&from_lower, &question, delta);
-    if (status == TREMOLO_OK) {
-        question.upper = true;
-        status = epsilon_of(&from_upper, &question, delta);
+    for (int i = 0; i < 2 && status == TREMOLO_OK; i++) {
+        question.upper = i == 1;
+        status = epsilon_of(&side[i], &question, delta);
     }
     if (status == TREMOLO_OK) {
-        *epsilon = (struct tremolo_certified){
-            from_lower.lower, 0.5 * (from_lower.lower + from_upper.upper), from_upper.upper};
+        *epsilon = (struct tremolo_certified){side[0].lower, 0.5 * (side[0].lower + side[1].upper),
+                                              side[1].upper};
     }
     return status;
 }

@@ -103,33 +103,35 @@ static double arcsine_information(double contrast)
     return score_square / mass; /* both sums lack the same factors */
 }
 
-/* The information matrix is diagonal in the directions V, beta, rest. */
+/* The information matrix is diagonal in the directions V, beta, rest: `along_v`, `elsewhere`, and
+ * what the response adds along beta. */
 struct information {
-    double along_v;
+    unsigned d, m;
     double elsewhere;
-    double by_response; /* added along beta */
+    double response;
 };
 
-static double trace_inverse(const struct information *information, unsigned d, unsigned m)
+static double trace_inverse(const struct information *information, double along_v)
 {
-    double v = information->along_v;
-    double rest = information->elsewhere;
-    double response = information->by_response;
-    double sum = (double)m / v + (double)(d - m) / rest;
-    if (response > 0.0 && m == d) {
-        sum = (double)(m - 1) / v + 1.0 / (v + response);
+    double m = information->m;
+    double rest = information->d - m;
+    double elsewhere = information->elsewhere;
+    double response = information->response;
+    double sum = m / along_v + rest / elsewhere;
+    if (response > 0.0 && rest == 0.0) {
+        sum = (m - 1.0) / along_v + 1.0 / (along_v + response);
     } else if (response > 0.0) {
-        sum = (double)m / v + (double)(d - m - 1) / rest + 1.0 / (rest + response);
+        sum = m / along_v + (rest - 1.0) / elsewhere + 1.0 / (elsewhere + response);
     }
-    return sum / (double)d;
+    return sum / information->d;
 }
 
 /* d / trace: the paper's form. */
-static double harmonic(const struct information *information, unsigned d, unsigned m)
+static double harmonic(const struct information *information, double along_v)
 {
-    double trace = (double)m * information->along_v + (double)(d - m) * information->elsewhere +
-                   information->by_response;
-    return (double)d / trace;
+    double m = information->m;
+    return information->d /
+           (m * along_v + (information->d - m) * information->elsewhere + information->response);
 }
 
 static bool setup_makes_sense(const struct tremolo_reconstruction_setup *setup)
@@ -157,15 +159,14 @@ enum tremolo_status tremolo_reconstruction_bounds(struct tremolo_reconstruction 
     double response = setup->signal * setup->signal;
     double share = arcsine_information(fmin(amplitude / setup->sigma, 64.0));
     double plain = kept * kept * unit;
-    struct information known = {(kept + swing) * (kept + swing) * unit, plain, response};
-    struct information averaged = {plain + 0.5 * swing * swing * unit, plain, response};
-    struct information marginal = {plain * share, plain, response};
-    struct information private_response = {plain * share, plain, 0.0};
-    bounds->conditional = harmonic(&known, d, m);
-    bounds->phase_averaged = harmonic(&averaged, d, m);
-    bounds->phase_averaged_trace = trace_inverse(&averaged, d, m);
-    bounds->marginal = trace_inverse(&marginal, d, m);
-    bounds->without_response = trace_inverse(&private_response, d, m);
+    const struct information silent = {d, m, plain, 0.0};
+    const struct information all = {d, m, plain, response};
+    double averaged = plain + 0.5 * swing * swing * unit;
+    bounds->conditional = harmonic(&all, (kept + swing) * (kept + swing) * unit);
+    bounds->phase_averaged = harmonic(&all, averaged);
+    bounds->phase_averaged_trace = trace_inverse(&all, averaged);
+    bounds->marginal = trace_inverse(&all, plain * share);
+    bounds->without_response = trace_inverse(&silent, plain * share);
     bounds->information_along_v = plain * share;
     return TREMOLO_OK;
 }
@@ -262,17 +263,15 @@ static enum tremolo_status put_cells(struct tremolo_losses *losses, const struct
     int64_t cells = (int64_t)ceil(reach / width);
     double edge = 0.5 * s - (double)cells * width;
     double loss = log_density(mixture, edge) - log_density(mixture, edge - s);
-    enum tremolo_status status =
-        tremolo_losses_put(losses, RUIN_MASS, INFINITY, INFINITY, INFINITY);
+    enum tremolo_status status = tremolo_losses_put(losses, RUIN_MASS, INFINITY, 0.0);
     for (int64_t i = -cells; i < cells && status == TREMOLO_OK; i++) {
         double centre = 0.5 * s + ((double)i + 0.5) * width;
         edge = 0.5 * s + (double)(i + 1) * width;
         double next = log_density(mixture, edge) - log_density(mixture, edge - s);
         double log_p = log_mass(mixture, centre, width);
         double merged = log_p - log_mass(mixture, centre - s, width);
-        status =
-            tremolo_losses_put(losses, exp(log_p), merged, fmin(merged, fmin(loss, next) - bend),
-                               fmax(merged, fmax(loss, next) + bend));
+        double spread = fmax(fabs(loss - merged), fabs(next - merged)) + bend;
+        status = tremolo_losses_put(losses, exp(log_p), merged, spread);
         loss = next;
     }
     return status;

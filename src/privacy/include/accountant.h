@@ -79,7 +79,7 @@ tremolo_attack_accuracy_budget(struct tremolo_certified *accuracy, double epsilo
  * and epsilon from both sides.
  *
  *     tremolo_losses_new(&losses, step, widest, error);
- *     for (each outcome) tremolo_losses_put(losses, P, loss, loss, loss);
+ *     for (each outcome) tremolo_losses_put(losses, P, loss, 0.0);
  *     tremolo_losses_compose(losses, releases);
  *     tremolo_losses_delta(&delta, losses, &gaussian, epsilon);
  *     tremolo_losses_free(losses);
@@ -92,10 +92,10 @@ struct tremolo_losses; /* opaque */
 TREMOLO_MUST_USE enum tremolo_status tremolo_losses_new(struct tremolo_losses **losses, double step,
                                                         double widest, double error);
 
-/* Add outcomes with P = `mass` in all and Q = mass e^-loss, each with a loss in [low, high]; for a
- * single outcome all three are the same, and INFINITY where Q is 0. The masses must add up to 1. */
+/* Add outcomes with P = `mass` in all and Q = mass e^-loss, each with a loss at most `spread` from
+ * this one; 0 for a single outcome. `loss` is INFINITY where Q is 0. The masses must add up to 1. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_losses_put(struct tremolo_losses *losses, double mass,
-                                                        double loss, double low, double high);
+                                                        double loss, double spread);
 
 /* Make it the distribution of `releases` independent releases, or of ones chosen adaptively among
  * those with this distribution. After a failure the object can only be freed. */

@@ -15,11 +15,8 @@ double tremolo_digits_up(double x, int digits);
 /* The same rounded down, for what is only known to be at least so much, or is left. */
 double tremolo_digits_down(double x, int digits);
 
-/* A share that must not be understated in percent, rounded up to a tenth. */
-double tremolo_percent_up(double share);
-
-/* The same as people read it, "79.2%" or "60%"; ">99.9%" for what rounds up to all and is less
- * (`below`). Returns `text`. */
+/* A share as people read it, rounded up to a tenth of a percent: "79.2%" or "60%"; ">99.9%" for what
+ * rounds up to all and is less (`below`). Returns `text`. */
 #define TREMOLO_PERCENT_BYTES 16
 const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share, bool below);
 
@@ -45,7 +42,6 @@ enum tremolo_strength {
     TREMOLO_STRENGTH_PAST,   /* they refuse it: people far apart are protected less */
     TREMOLO_STRENGTH_HARDLY, /* nobody is protected */
 };
-const char *tremolo_strength_name(enum tremolo_strength strength); /* "policy", "past", "hardly" */
 
 struct tremolo_explanation {
     char reviewer[TREMOLO_EXPLAIN_BYTES];
