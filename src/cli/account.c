@@ -76,6 +76,7 @@ static size_t read_numbers(double *number, size_t most, const char *text)
     return 0;
 }
 
+/* --sigma: to a struct sigmas. */
 static const char *take_sigmas(void *place, const char *text)
 {
     struct sigmas *sigma = place;
@@ -87,6 +88,7 @@ static const char *take_sigmas(void *place, const char *text)
     return good ? NULL : "positive numbers with commas between";
 }
 
+/* --modulation: alpha, lambda, omega and vectors to a struct tremolo_modulation. */
 static const char *take_modulation(void *place, const char *text)
 {
     static const double most[] = {1.0, 1e100, 1e100, 1e6};
@@ -194,6 +196,7 @@ static int account_status(enum tremolo_status status)
     return cli_fail_status("account", status);
 }
 
+/* Was a number given? */
 static bool given(double x)
 {
     return !isnan(x);
@@ -245,7 +248,7 @@ static json_t *interval_json(const char *name, struct tremolo_certified number)
 
 /* ---- sigma, epsilon, delta, rho: one number each */
 
-/* `safe` is the end to use. */
+/* One number with its rule, its delta and both ends; `safe` is the end to use. */
 static int print_number(const struct account_options *options, struct tremolo_certified number,
                         double safe)
 {
@@ -270,6 +273,8 @@ static int print_number(const struct account_options *options, struct tremolo_ce
     return CLI_DONE;
 }
 
+/* What noise costs, which noise a budget needs, or which rho it allows. --sigma is a noise level in
+ * all questions but `sigma`, where it is the answer. */
 static int answer_number(const struct account_options *options)
 {
     struct tremolo_gaussian cost;
@@ -315,6 +320,7 @@ struct line {
     const char *words; /* NULL: not in text */
 };
 
+/* All numbers as members of one object, or those with words as lines under a heading. */
 static int print_lines(const struct account_options *options, const char *heading,
                        const struct line *line, size_t count)
 {
@@ -354,6 +360,8 @@ static enum tremolo_status rates_of(struct tremolo_certified *miss,
     return status == TREMOLO_OK ? tremolo_attack_accuracy(accuracy, mu) : status;
 }
 
+/* (epsilon, delta) alone says less than the noise level that has this cost, so exactly one of the
+ * three sources is taken, and never the stronger of two. */
 static int answer_tradeoff(const struct account_options *options)
 {
     struct tremolo_certified miss, right;
@@ -379,6 +387,8 @@ static int answer_tradeoff(const struct account_options *options)
                        sizeof lines / sizeof lines[0]);
 }
 
+/* The guarantee rests on `exact`. The others say what it would be if the phases were published, and
+ * what the paper proves. */
 static int answer_sensitivity(const struct account_options *options)
 {
     struct tremolo_sensitivity found;
@@ -448,6 +458,8 @@ static enum tremolo_status delta_along(struct tremolo_certified *delta, double s
     return status;
 }
 
+/* The guarantee has to hold in every direction, so modulation never lowers the cost that a ledger
+ * charges. This shows how much less is given away along its vectors. */
 static int answer_modulation(const struct account_options *options)
 {
     struct tremolo_certified with, without;
@@ -516,6 +528,8 @@ static enum tremolo_status compare_one(json_t *row, const struct account_options
     return status;
 }
 
+/* The paper calibrates for its Lipschitz bound with zCDP; both cost noise that privacy does not
+ * need. A row shows what each calibration adds, and what it spends by the exact accountant. */
 static int answer_compare(const struct account_options *options)
 {
     static const double epsilons[] = {0.5, 1.0, 2.0, 5.0, 10.0};
@@ -571,7 +585,7 @@ static int take_law(struct tremolo_rank_law *law, const struct account_options *
     return status == TREMOLO_OK ? CLI_DONE : account_status(status);
 }
 
-/* What one ballot costs. */
+/* What one ballot costs, and how often an attacker is right. Members go to `object` with --json. */
 static int print_ballot(json_t *object, const struct account_options *options,
                         const struct tremolo_rank_law *law)
 {
@@ -648,6 +662,8 @@ static int print_together(json_t *object, const struct account_options *options,
     return CLI_DONE;
 }
 
+/* A ballot's cost follows from the law of its rank alone. The law is the one that a study of this
+ * epsilon has. */
 static int answer_ballot(const struct account_options *options)
 {
     struct tremolo_ballots ballots = {.count = options->releases};
@@ -685,6 +701,8 @@ static enum tremolo_status promised_mu(double *mu, const struct account_options 
     return status;
 }
 
+/* An epsilon for any two people is that of a ballot, which alone protects them; for people at a
+ * distance it is that of all Gaussian releases. */
 static int answer_explain(const struct account_options *options)
 {
     struct tremolo_explanation explanation;
@@ -749,7 +767,7 @@ static const struct {
     {.answer = answer_ballot, .assumes_delta = true, .promise = true},
 };
 
-/* Fill in what was not given. */
+/* Fill in what was not given, and refuse what would be ignored. */
 static int settle(struct account_options *options, const struct options_given *words)
 {
     static const struct tremolo_modulation paper = {0.5, 0.2, 1.0, 1}, none = {0.0, 0.0, 1.0, 0};
@@ -771,7 +789,7 @@ static int settle(struct account_options *options, const struct options_given *w
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
-    bool noise = question == RHO && !given(options->epsilon); /* whose rho has no delta */
+    bool noise = question == RHO && !given(options->epsilon); /* its rho has no delta */
     options->delta_assumed = questions[question].assumes_delta && !given(options->delta) && !noise;
     options->delta = options->delta_assumed ? TREMOLO_POLICY_DELTA : options->delta;
     if (questions[question].promise) {

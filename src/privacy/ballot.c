@@ -5,7 +5,7 @@
  * w = q (N - T) / (T (2^32 - q)) times the smaller. All counts are integers below 2^53,
  * so that every number about one ballot is one quotient of exact integers, rounded once.
  *
- * Several ballots. Between two samples whose first sets are disjoint, one ballot has the loss ln w,
+ * Several ballots. Between two samples with disjoint first sets, one ballot has the loss ln w,
  * 0 or -ln w. Sets that overlap move mass from both ends to 0, so no other pair costs more at any
  * epsilon. All losses are multiples of ln w, which is the step of the grid: losses.c composes them
  * without any loss of accuracy. */
@@ -36,7 +36,7 @@ enum tremolo_status tremolo_rank_epsilon(struct tremolo_certified *epsilon,
     if (epsilon == NULL || !is_law(law)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    /* ln w from w - 1, whose relative error the logarithm does not enlarge. */
+    /* ln w from w - 1: the logarithm does not enlarge the relative error of that. */
     double excess = advantage(law) / (law->first * (two32 - law->top));
     *epsilon = interval_around(log1p(excess), LIBM_ERROR + 2.0 * UNIT_ROUNDOFF);
     return TREMOLO_OK;
@@ -118,6 +118,7 @@ enum tremolo_status tremolo_rank_law_for(struct tremolo_rank_law *law, double ep
 
 /* ---- several ballots */
 
+/* The losses of all ballots together; the caller frees them. */
 static enum tremolo_status losses_of(struct tremolo_losses **losses,
                                      const struct tremolo_ballots *ballots)
 {

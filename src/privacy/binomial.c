@@ -101,7 +101,7 @@ double tremolo_beta_tail(double a, double b, double x, bool above)
     return complement == above ? tail : 1.0 - tail;
 }
 
-/* The x whose lower (or upper) tail is `target`, by halving: the end of
+/* The x with a lower (or upper) tail of `target`, by halving: the end of
  * the last bracket that errs to the safe side. */
 static double beta_quantile(double a, double b, double target, bool above)
 {

@@ -7,9 +7,9 @@
  * between two samples, or as the promise knows better (integers are rounded), which gives the same
  * guarantee at any other distance; ballots cost the same for any two.
  *
- * A number of half ranges or standard deviations tells nobody whom a promise covers. An extent says
- * what a number's whole range is in its own unit and how far apart that is, and so what any
- * distance is in it: years, hours, kilograms. */
+ * People cannot read a number of half ranges or standard deviations. An extent says what a number's
+ * whole range is in its own unit and how far apart that is, and so what any distance is in it:
+ * years, hours, kilograms. */
 #include "accountant.h"
 #include "explain.h"
 #include "interval.h"
@@ -141,7 +141,7 @@ double tremolo_typical_distance(unsigned dimension)
     return sqrt(2.0 * dimension);
 }
 
-/* "" where nobody said. */
+/* "" where the promise does not say. */
 static const char *unit_of(const struct tremolo_promise *promise)
 {
     return promise->standardised       ? " in standard deviations"
@@ -332,7 +332,7 @@ static uint64_t sample_count(const struct tremolo_promise *promise)
     return promise->samples > 0 ? promise->samples : 1;
 }
 
-/* What nobody sees, as long as that is nearly so, and what everybody would. */
+/* What the noise hides, as far as its strength allows to say so, and what is sent openly. */
 static void say_what_is_seen(struct words *words, const struct tremolo_promise *promise,
                              enum tremolo_strength strength)
 {
@@ -444,7 +444,7 @@ static void say_participant(struct words *words, const struct tremolo_promise *p
 
 /* ---------------------------------------------------------------- differences */
 
-/* How far apart any two are; 0 where nobody knows. */
+/* How far apart any two are; 0: unknown. */
 static double widest_of(const struct tremolo_promise *promise)
 {
     return promise->neighbours == TREMOLO_NEIGHBOURS_ANY ? promise->distance : promise->diameter;
@@ -454,7 +454,7 @@ static double widest_of(const struct tremolo_promise *promise)
 struct rows {
     struct tremolo_explanation *made;
     const struct tremolo_promise *promise;
-    double widest; /* infinite where nobody knows */
+    double widest; /* how far apart any two are; infinite: unknown */
     enum tremolo_status status;
 };
 

@@ -26,7 +26,7 @@
  * For a >= 1 the recurrence runs downward from such a bracket. It only adds
  * and divides positive numbers, and a relative error e of r_{k+1} becomes at
  * most w e exp(e) with w = r_{k+1}/(a + r_{k+1}) < 1; so the bound carried
- * beside the value covers truncation and rounding alike and dies out fast.
+ * with the value covers truncation and rounding alike and dies out fast.
  *
  * For |a| < 1: R(a) = sqrt(pi/2) exp(a^2/2) - (a + a^3/3 + a^5/15 + ...).
  * Both terms are computed within 10 units of roundoff and are below 2.07 and
@@ -35,8 +35,8 @@
  * The difference R(a) - R(a + mu), without cancellation:
  *   - a >= 1 and mu <= a/4: the alternating series
  *         mu I_1 - mu^2 I_2/2! + mu^3 I_3/3! - ...
- *     nested as mu R r_1 (1 - (mu r_2/2)(1 - (mu r_3/3)(1 - ...))), whose
- *     factors are below 1/4, and whose partial sums bracket the result
+ *     nested as mu R r_1 (1 - (mu r_2/2)(1 - (mu r_3/3)(1 - ...))). Its
+ *     factors are below 1/4, and its partial sums bracket the result
  *     because those of 1 - exp(-mu t) do for each t;
  *   - a < 1 and mu <= 1: ten-point Gauss-Legendre on -R'(t) = I_1(t) =
  *     1 - t R(t). The remainder I_21(a) mu^21 (10!)^4/(21 (20!)^3) is below

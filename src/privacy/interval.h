@@ -16,7 +16,7 @@
 /* ---- a number as the unevaluated sum of two doubles, about 106 bits ----
  *
  * The sums and products below are the classical error-free transformations; every operation's
- * relative error is below DD_ERROR, which leaves room beside the published constants (3u^2 for
+ * relative error is below DD_ERROR, which leaves room above the published constants (3u^2 for
  * the sum of like signs, 5u^2 for the product, 15u^2 for the quotient). A difference is accurate
  * relative to its larger operand.
  *

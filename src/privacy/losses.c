@@ -10,9 +10,9 @@
  *
  * upper: atoms at exact multiples of h. An outcome between two multiples becomes two atoms at these,
  *   with the same P and Q in all. The outcome is a processing of the two ("do not say which"), so
- *   delta can only grow. An outcome whose loss is only known to be in a range becomes atoms at both
+ *   delta can only grow. An outcome with a loss that is only known to be in a range becomes atoms at both
  *   ends first, for the same reason.
- * lower: all outcomes whose loss is nearest to k h are merged into one, with the sum of their P and
+ * lower: all outcomes with a loss nearest to k h are merged into one, with the sum of their P and
  *   of their Q. Merging is a processing, so delta can only fall. Q is kept times e^(k h), which is
  *   close to P, so that it never underflows where P does not.
  *

@@ -9,7 +9,7 @@
  * outputs part by at most (1-alpha) t_j + (2 lambda/sqrt m) |sin(omega t_j/2)|
  * for a step t_j. The squared distance is (1-alpha)^2 r^2 + sum_j psi(t_j^2)
  * at most, where psi replaces the sine by 1 beyond its first maximum and is
- * concave in t^2; hence equal steps t_j = r/sqrt m are the worst and give
+ * concave in t^2, so equal steps t_j = r/sqrt m are the worst and give
  * (1-alpha) r + 2 lambda sin(min(pi/2, omega r/(2 sqrt m))). Below the first
  * maximum a pair and phases attain it. */
 #include "accountant.h"

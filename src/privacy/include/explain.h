@@ -12,7 +12,7 @@
  * own rounding: a claim of epsilon 1 is to read 1. */
 double tremolo_digits_up(double x, int digits);
 
-/* The same rounded down, for what is only known to be at least so much, or is left. */
+/* The same rounded down, for lower bounds and for what is left of a budget. */
 double tremolo_digits_down(double x, int digits);
 
 /* A share as people read it, rounded up to a tenth of a percent: "79.2%" or "60%"; ">99.9%" for what
@@ -30,17 +30,17 @@ const char *tremolo_percent_text(char text[TREMOLO_PERCENT_BYTES], double share,
 /* How far a typical pair differs in so many features of standard deviation 1. */
 double tremolo_typical_distance(unsigned dimension);
 
-/* The way to differ that stands for `count` more of them, so far apart at most. */
+/* The name and distance of one row for `count` more numbers, so far apart at most. */
 void tremolo_difference_of_more(struct tremolo_difference *way, size_t count, double distance);
 
 /* From a promised epsilon beyond this on noise protects hardly anything. */
 #define TREMOLO_EPSILON_HARDLY 10.0
 
-/* A promise beside these two. */
+/* A promise compared with the policy and with TREMOLO_EPSILON_HARDLY. */
 enum tremolo_strength {
     TREMOLO_STRENGTH_POLICY, /* devices allow it by default */
     TREMOLO_STRENGTH_PAST,   /* they refuse it: people far apart are protected less */
-    TREMOLO_STRENGTH_HARDLY, /* nobody is protected */
+    TREMOLO_STRENGTH_HARDLY, /* it protects hardly at all */
 };
 
 struct tremolo_explanation {

@@ -100,8 +100,8 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_rule_sigma(struct tremolo_certified
                                                         double delta, double sensitivity,
                                                         uint64_t releases);
 
-/* How often an attacker who tells two equally likely neighbours apart is right
- * at best, under mu-Gaussian privacy: Phi(mu/2). */
+/* How often an attacker who has to tell two equally likely neighbours apart is right at best,
+ * under mu-Gaussian privacy: Phi(mu/2). */
 TREMOLO_MUST_USE enum tremolo_status tremolo_attack_accuracy(struct tremolo_certified *accuracy,
                                                              double mu);
 
@@ -174,8 +174,8 @@ enum tremolo_neighbours {
 
 /* The guarantee for two samples that differ in one particular way. What it
  * says is rounded up: mu and epsilon to four digits, attacker_right to a tenth
- * of a percent. Beyond the accountant's range, where anybody can be told from
- * anybody, mu and epsilon are infinite and attacker_right is 1. For ballots,
+ * of a percent. Beyond the accountant's range, where an attacker is always right,
+ * mu and epsilon are infinite and attacker_right is 1. For ballots,
  * which protect at any distance, distance and mu are infinite. */
 #define TREMOLO_DIFFERENCE_BYTES 256
 struct tremolo_difference {
@@ -216,12 +216,12 @@ struct tremolo_promise {
     const char *features;  /* what is protected, a list in words; NULL: not named */
     const char *response;  /* its name; NULL: not named */
     bool standardised;     /* distances are in standard deviations, not in half ranges */
-    /* Numbers that distances are told in, in their own units. */
+    /* Numbers that distances are also given in, in their own units. */
     const struct tremolo_extent *extents;
     size_t extent_count;
-    /* Ways to differ that are to be told of, at most TREMOLO_EXPLAIN_WAYS: names
-     * and distances count. Without any, the whole range of each extent is told of, the
-     * last of too many together; without either, distance 1. */
+    /* Ways to differ that get a row, at most TREMOLO_EXPLAIN_WAYS: names and distances count.
+     * Without any, the whole range of each extent gets one, the last of too many together; without
+     * either, distance 1. */
     const struct tremolo_difference *ways;
     size_t way_count;
     bool
