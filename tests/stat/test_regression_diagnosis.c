@@ -1,4 +1,4 @@
-/* test_regression_diagnosis.c -- what is said beside the coefficients holds as often as it says.
+/* test_regression_diagnosis.c -- what is said apart from the coefficients holds as often as it says.
  *
  * Hypothesis: at 95 % the intervals of a mean response (by the covariance), of variance
  * inflation and of the residuals' standard deviation cover 92 to 98 % of the time while the
@@ -8,7 +8,7 @@
  * 0.92..0.98 is a 4 sigma event (below 1e-4 each), and 0.08 false rejections, too. Seeds are
  * fixed.
  *
- * An analysis that forgets to remove the noise, and one that is told too small a t, fail. */
+ * An analysis that forgets to remove the noise, and one with too small a t, fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 enum { D = 4, P = D + 1, STUDIES = 1000 };
 
 struct tally {
-    double mean;      /* shares of studies whose interval held the truth: of a mean response, */
+    double mean; /* shares of studies with an interval that held the truth: of a mean response, */
     double inflation; /* of the first feature's inflation, */
     double residual;  /* of the residual standard deviation */
     double rejected;  /* by the F test at 5 % */

@@ -69,7 +69,7 @@ static void test_a_ledger_without_epsilon_is_refused(void **state)
     end(&world);
 }
 
-/* Whoever may enrol does not get a second budget where a ledger cannot be made out. */
+/* A client that may enrol gets no second budget where a ledger cannot be read. */
 static void test_damage_is_not_absence(void **state)
 {
     static const char both_slots_of_one_entry[] =
@@ -118,11 +118,11 @@ static void test_refused_total_makes_no_ledger(void **state)
 
 static struct {
     struct tremolo_files system;
-    struct tremolo_files files; /* the system's, but for what fails below */
+    struct tremolo_files files; /* the system's, except what fails below */
     bool no_rename;             /* of the ledger that is made */
     bool no_sync;               /* of the state directory, */
     const char *state;
-    int directory; /* whose descriptor this is */
+    int directory; /* the directory with this descriptor */
 } flaky;
 
 static int flaky_open(void *context, const char *path, int flags, unsigned mode)

@@ -113,7 +113,7 @@ static void test_every_feature_is_named(void **state)
         assert_status(report(&world, &receipt), TREMOLO_POLICY_REFUSED);
         assert_non_null(strstr(world.why, cases[i].sentence));
         assert_int_equal(access(world.folder.state, F_OK), -1);
-        /* Whoever charges all the same charges for any two people. */
+        /* A charge in spite of that is for any two people. */
         assert_int_equal(tremolo_policy_device(&policy, world.server.file).distance, 0);
     }
     end(&world);
@@ -365,7 +365,7 @@ static void test_refusals_leave_no_ledger(void **state)
     end(&world);
 }
 
-/* A policy whose total was lowered below the ledger's is obeyed: in what is left
+/* A policy with a total below the ledger's is obeyed: in what is left
  * and, once that is too little, by a refusal. */
 static void test_a_smaller_total_counts(void **state)
 {
@@ -445,7 +445,7 @@ static void test_policies_count_both_kinds(void **state)
     assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_BALLOT, spent),
                   TREMOLO_OK);
     assert_int_equal(allowed, 8u << 24);
-    /* All of mu^2 leaves nothing for ballots, but for what rounding keeps. */
+    /* All of mu^2 leaves nothing for ballots, except what rounding keeps. */
     spent[TREMOLO_RELEASE_SAMPLE] = whole;
     assert_status(tremolo_policy_allows(&allowed, &policy, TREMOLO_RELEASE_BALLOT, spent),
                   TREMOLO_OK);

@@ -60,7 +60,7 @@ static void test_noise_covers_the_response(void **state)
     assert_variance(variance_of_slope(zero, false), 2.0);
 }
 
-/* (n + E)^-1 (n, z): the products' noise beside the constant, and that of X'y. */
+/* (n + E)^-1 (n, z): the noise of the products and the constant, and that of X'y. */
 static void test_noise_covers_the_products(void **state)
 {
     (void)state;

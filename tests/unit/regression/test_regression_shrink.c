@@ -135,7 +135,7 @@ static void check(const struct scene *scene, uint64_t seed)
     struct tremolo_random random = tremolo_random_from(seed, 0);
     size_t d = scene->d;
     double raw[N_MAX * N_MAX], bias[N_MAX * N_MAX], S[D_MAX * D_MAX], other[D_MAX * D_MAX];
-    double beta[D_MAX], beside[D_MAX], s2 = 0.0;
+    double beta[D_MAX], near_by[D_MAX], s2 = 0.0;
     size_t evaluations = 0;
     make(raw, bias, scene, &random);
     const struct shrink_problem problem = {
@@ -156,10 +156,10 @@ static void check(const struct scene *scene, uint64_t seed)
                 other[i * d + j] = other[j * d + i] =
                     S[i * d + j] + size * 0.3 * tremolo_random_normal(&random);
             }
-            beside[i] = beta[i] + size * 0.3 * tremolo_random_normal(&random);
+            near_by[i] = beta[i] + size * 0.3 * tremolo_random_normal(&random);
         }
         double near = s2 * exp(size * tremolo_random_normal(&random));
-        double loss = loss_of(other, beside, near, &problem, &constants);
+        double loss = loss_of(other, near_by, near, &problem, &constants);
         /* The search stops within 5e-5 of the minimum by its own account; ten times that is left
          * to the account being one. */
         assert_false(loss < found - 5e-4);

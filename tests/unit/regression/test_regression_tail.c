@@ -170,7 +170,7 @@ static void test_parts_merge_and_travel(void **state)
         free(bytes);
     }
     assert_same(parts, whole);
-    /* Of sums that nobody watched, and of other limits, nothing is known any more. */
+    /* Of sums that were not watched, and of other limits, nothing is known any more. */
     struct tremolo_tail tail;
     struct tremolo_tail_limits others = limits;
     others.value++;
