@@ -320,9 +320,7 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
         code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
                         error);
     } else {
-        code =
-            estimate_show(command, simulation_document(&options->simulation, design, result, true),
-                          &options->wish);
+        code = estimate_show(command, simulation_document(result), &options->wish);
     }
     if (status == TREMOLO_OK && !options->wish.json) {
         print_advice(options, design);

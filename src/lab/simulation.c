@@ -1,43 +1,54 @@
-/* simulation.c -- repeats of an experiment, and what the first of them says.
+/* simulation.c -- repeats of an experiment on a table, and the document of the first of them.
  *
  * One repeat shuffles the rows and holds some out (a split), fits least squares to the others, lets
  * each of the others report as a device and fits the reports (experiment.c), and measures the R^2 of
  * both fits on the rows held out. Every repeat has new noise. The first one's coefficients, intervals and
  * prediction become the estimate, by the same calls that an estimate of real reports takes; the others
- * only show how much R^2 varies. */
-#include "experiment.h"
-#include "tremolo_simulation.h"
+ * only show how much R^2 varies.
+ *
+ * A simulation reads the raw table, so what it measures on raw rows is not private; that is in the member
+ * "simulation". What reports of real devices would say and promise is where every estimate has it. */
+#include "simulation_json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "simulation_json.h"
+#include "experiment.h"
 #include "regression.h"
+#include "study_internal.h"
+#include "words.h"
 
 /* Of the intervals. */
 static const double usual_level = 0.95;
 
-bool tremolo_simulation_clamps(const struct tremolo_simulation *simulation,
-                               const struct tremolo_design *design)
-{
-    enum tremolo_experiment_method method = simulation->experiment.method;
-    return design->low != NULL && simulation->scaling == TREMOLO_SCALING_BOUNDS &&
-           method != TREMOLO_EXPERIMENT_OLS && method != TREMOLO_EXPERIMENT_DP_SGD;
-}
+/* ---------------------------------------------------------------- what devices do to values */
 
-bool tremolo_simulation_cuts(const struct tremolo_simulation *simulation)
+/* True if devices cast ballots, which take features beyond their ranges as they are and clip the
+ * response alone. */
+static bool casts_ballots(const struct tremolo_simulation *simulation)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     return experiment->release == TREMOLO_RELEASE_BALLOT &&
            experiment->method != TREMOLO_EXPERIMENT_OLS;
 }
 
-bool tremolo_simulation_clips(const struct tremolo_simulation *simulation,
-                              const struct tremolo_design *design)
+/* True if devices scale by the design's public bounds, and clamp what is beyond. */
+static bool clamps(const struct tremolo_simulation *simulation, const struct tremolo_design *design)
 {
-    return simulation->clip > 0 && tremolo_simulation_clamps(simulation, design);
+    return design->low != NULL && simulation->scaling == TREMOLO_SCALING_BOUNDS &&
+           simulation->experiment.method != TREMOLO_EXPERIMENT_OLS;
 }
+
+/* True if the study's clip acts on them: by bounds only, in other units its radius means nothing. */
+static bool clips(const struct tremolo_simulation *simulation, const struct tremolo_design *design)
+{
+    return simulation->clip > 0 && clamps(simulation, design);
+}
+
+/* ---------------------------------------------------------------- the estimate */
 
 static struct tremolo_units units_of(const struct tremolo_split *split)
 {
@@ -91,13 +102,13 @@ static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
     return TREMOLO_OK;
 }
 
-/* What the estimate is of. */
+/* What the estimate is about, and what people can differ in. */
 static enum tremolo_status begin_estimate(struct tremolo_simulation_result *result,
-                                          const struct tremolo_design *design,
                                           const struct tremolo_split *split,
-                                          const struct tremolo_experiment_options *options,
                                           const struct tremolo_outcome *outcome)
 {
+    const struct tremolo_design *design = result->design;
+    const struct tremolo_experiment_options *options = &result->simulation->experiment;
     const struct tremolo_units units = units_of(split);
     struct tremolo_estimate *estimate = &result->estimate;
     size_t d = design->features;
@@ -112,7 +123,10 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
         result->names[i] = design->name[i];
     }
     tremolo_design_ranges(result->ranges, design);
+    (void)snprintf(result->title, sizeof result->title, "What explains %s: a simulation",
+                   design->response);
     tremolo_estimate_begin(estimate);
+    estimate->title = result->title;
     estimate->release = outcome->ballots != NULL    ? "ballot"
                         : outcome->evidence != NULL ? "sample"
                                                     : NULL;
@@ -127,6 +141,10 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     estimate->response = design->response;
     estimate->unit = design->unit;
     estimate->response_range = result->ranges[d];
+    if (estimate->release != NULL) { /* else no device reports */
+        size_t beyond = result->clamps ? result->clamped[d] : 0;
+        estimate->response_cut = (double)beyond / (double)result->devices;
+    }
     estimate->rounds = rounds ? (int64_t)options->rounds : 1;
     estimate->devices = (int64_t)result->devices;
     estimate->reports = estimate->devices * estimate->rounds;
@@ -143,9 +161,9 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
  * raw rows. */
 static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
-                                    const struct tremolo_outcome *outcome,
-                                    const struct tremolo_experiment_options *options)
+                                    const struct tremolo_outcome *outcome)
 {
+    const struct tremolo_experiment_options *options = &result->simulation->experiment;
     struct tremolo_estimate *estimate = &result->estimate;
     const struct tremolo_units units = units_of(split);
     struct tremolo_fit fit = outcome->fit;
@@ -161,13 +179,9 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
         .beta = outcome->beta,
         .made = &fit,
         .rounds = tremolo_experiment_takes_rounds(options->method) ? &rounds : NULL};
-    enum tremolo_status status = TREMOLO_OK;
     fit.intercept = outcome->intercept;
-    if (options->method == TREMOLO_EXPERIMENT_OLS) {
-        status = infer_ols(estimate, split);
-    } else if (outcome->evidence == NULL && outcome->ballots == NULL) {
-        estimate->remark = "dp-sgd gives no standard errors";
-    }
+    enum tremolo_status status =
+        options->method == TREMOLO_EXPERIMENT_OLS ? infer_ols(estimate, split) : TREMOLO_OK;
     return status == TREMOLO_OK
                ? tremolo_estimate_make(estimate, &evidence, &units, usual_level, &method)
                : status;
@@ -188,67 +202,72 @@ static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
     return TREMOLO_OK;
 }
 
-/* The share of the devices that cut their response; NAN where no device reports. */
-static double cut_share(const struct tremolo_simulation_result *result,
-                        const struct tremolo_simulation *simulation,
-                        const struct tremolo_design *design)
+/* ---------------------------------------------------------------- repeats */
+
+/* The first repeat's facts, and the estimate of its reports. */
+static enum tremolo_status keep_first(struct tremolo_simulation_result *result,
+                                      const struct tremolo_split *split,
+                                      const struct tremolo_outcome *outcome)
 {
-    bool cut = tremolo_simulation_cuts(simulation) || tremolo_simulation_clamps(simulation, design);
-    double beyond = cut ? (double)result->clamped[design->features] : 0.0;
-    return result->estimate.release != NULL ? beyond / (double)result->devices : NAN;
+    bool noisy = result->simulation->experiment.release == TREMOLO_RELEASE_SAMPLE;
+    result->dimension = split->d;
+    result->devices = split->train;
+    result->held_out = split->test;
+    result->privacy = outcome->privacy;
+    result->privacy_law = outcome->law;
+    result->sigma = noisy ? outcome->privacy.sigma : NAN;
+    result->sensitivity = noisy ? outcome->privacy.sensitivity : NAN;
+    enum tremolo_status status = begin_estimate(result, split, outcome);
+    return status == TREMOLO_OK ? conclude(result, split, outcome) : status;
 }
 
-/* One repeat; R^2 on the training rows when none are held out. */
-static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
-                                  const struct tremolo_simulation *simulation,
-                                  const struct tremolo_design *design, size_t number)
+/* Run one method and measure its R^2, on the training rows when none are held out. */
+static enum tremolo_status measure(double *r2, struct tremolo_outcome *outcome,
+                                   const struct tremolo_split *split,
+                                   const struct tremolo_experiment_options *options, uint64_t seed)
 {
-    struct tremolo_experiment_options ols = simulation->experiment;
+    enum tremolo_split_part part = split->test > 0 ? TREMOLO_SPLIT_TEST : TREMOLO_SPLIT_TRAIN;
+    enum tremolo_status status = tremolo_experiment_run(outcome, split, options, seed);
+    if (status == TREMOLO_OK) {
+        *r2 = tremolo_split_r2(split, part, outcome->beta, outcome->intercept,
+                               tremolo_experiment_reach(options));
+    }
+    return status;
+}
+
+/* Least squares on the raw rows and the simulated method, on the same rows. */
+static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
+                                  size_t number)
+{
+    const struct tremolo_simulation *simulation = result->simulation;
+    struct tremolo_experiment_options ols = simulation->experiment, chosen = simulation->experiment;
     struct tremolo_split split = {0};
     struct tremolo_outcome outcome = {.evidence = NULL};
     uint64_t seed = tremolo_random_hash(simulation->seed, number);
+    ols.method = TREMOLO_EXPERIMENT_OLS;
+    chosen.save = number == 0 ? chosen.save : NULL;
     enum tremolo_status status =
-        tremolo_split_make(&split, constant, design, 0, simulation->test_share, simulation->scaling,
-                           simulation->experiment.protect_all, tremolo_random_hash(seed, 0));
+        tremolo_split_make(&split, constant, result->design, 0, simulation->test_share,
+                           simulation->scaling, chosen.protect_all, tremolo_random_hash(seed, 0));
     if (status == TREMOLO_OK && number == 0) {
         tremolo_split_outside(result->clamped, &split);
     }
-    if (status == TREMOLO_OK && tremolo_simulation_clips(simulation, design)) {
-        size_t clipped =
-            tremolo_split_clip(&split, simulation->clip, simulation->experiment.protect_all);
+    if (status == TREMOLO_OK && result->clips) {
+        size_t clipped = tremolo_split_clip(&split, simulation->clip, chosen.protect_all);
         result->clipped = number == 0 ? clipped : result->clipped;
     }
-    struct tremolo_experiment_options chosen = simulation->experiment;
-    chosen.save = number == 0 ? simulation->experiment.save : NULL;
-    ols.method = TREMOLO_EXPERIMENT_OLS;
     if (status == TREMOLO_OK) {
-        status = tremolo_experiment_run(&outcome, &split, &ols, seed);
-    }
-    if (status == TREMOLO_OK) {
-        enum tremolo_split_part part = split.test > 0 ? TREMOLO_SPLIT_TEST : TREMOLO_SPLIT_TRAIN;
-        result->r2_ols[number] =
-            tremolo_split_r2(&split, part, outcome.beta, outcome.intercept, INFINITY);
-        status = number == 0 ? keep_ols(result, &split, &outcome) : TREMOLO_OK;
-        if (status == TREMOLO_OK) {
-            status =
-                tremolo_experiment_run(&outcome, &split, &chosen, tremolo_random_hash(seed, 1));
-        }
-        if (status == TREMOLO_OK) {
-            result->r2[number] = tremolo_split_r2(&split, part, outcome.beta, outcome.intercept,
-                                                  tremolo_experiment_reach(&chosen));
-        }
+        status = measure(&result->r2_ols[number], &outcome, &split, &ols, seed);
     }
     if (status == TREMOLO_OK && number == 0) {
-        result->dimension = split.d;
-        result->devices = split.train;
-        result->held_out = split.test;
-        result->privacy = outcome.privacy;
-        result->privacy_law = outcome.law;
-        status = begin_estimate(result, design, &split, &simulation->experiment, &outcome);
-        result->estimate.response_cut = cut_share(result, simulation, design);
+        status = keep_ols(result, &split, &outcome);
+    }
+    if (status == TREMOLO_OK) {
+        status =
+            measure(&result->r2[number], &outcome, &split, &chosen, tremolo_random_hash(seed, 1));
     }
     if (status == TREMOLO_OK && number == 0) {
-        status = conclude(result, &split, &outcome, &simulation->experiment);
+        status = keep_first(result, &split, &outcome);
     }
     tremolo_outcome_free(&outcome);
     tremolo_split_free(&split);
@@ -260,6 +279,32 @@ static double seconds_now(void)
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double mean_of(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return sum / (double)count;
+}
+
+/* What all repeats say together. */
+static void sum_up(struct tremolo_simulation_result *result)
+{
+    size_t repeats = result->simulation->repeats;
+    size_t from = casts_ballots(result->simulation) ? result->dimension : 0;
+    double squares = 0;
+    result->r2_mean = mean_of(result->r2, repeats);
+    result->ols_mean = mean_of(result->r2_ols, repeats);
+    for (size_t i = 0; i < repeats; i++) {
+        squares += (result->r2[i] - result->r2_mean) * (result->r2[i] - result->r2_mean);
+    }
+    result->r2_sd = repeats > 1 ? sqrt(squares / (double)(repeats - 1)) : NAN;
+    for (size_t i = from; i <= result->dimension; i++) {
+        result->clamped_sum += result->clamped[i];
+    }
 }
 
 enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **result,
@@ -276,6 +321,15 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **re
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
+    made->simulation = simulation;
+    made->design = design;
+    made->clamps = casts_ballots(simulation) || clamps(simulation, design);
+    made->clips = clips(simulation, design);
+    made->clip = simulation->clip;
+    made->dropped = design->dropped;
+    made->seed = simulation->seed;
+    made->scale = simulation->scaling;
+    made->epsilon = experiment->epsilon;
     made->r2 = calloc(simulation->repeats, sizeof *made->r2);
     made->r2_ols = calloc(simulation->repeats, sizeof *made->r2_ols);
     made->clamped = calloc(design->features + 1, sizeof *made->clamped);
@@ -285,14 +339,15 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **re
     tremolo_progress_begin(experiment->progress, "simulating",
                            simulation->repeats * releases * train);
     for (size_t r = 0; r < simulation->repeats && status == TREMOLO_OK; r++) {
-        status = repeat(made, constant, simulation, design, r);
+        status = repeat(made, constant, r);
     }
     tremolo_progress_end(experiment->progress);
-    made->seconds = seconds_now() - start;
     if (status != TREMOLO_OK) {
         tremolo_simulation_free(made);
         return status;
     }
+    sum_up(made);
+    made->seconds = seconds_now() - start;
     *result = made;
     return TREMOLO_OK;
 }
@@ -311,4 +366,289 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
     free(result->ols);
     tremolo_estimate_free(&result->estimate);
     free(result);
+}
+
+/* ---------------------------------------------------------------- how it was computed
+ *
+ * Bounds that are too narrow bias a study without a trace in its reports; a simulation has the raw
+ * values and can count those beyond. Counted are those of the first repeat's devices. */
+
+enum { NAMED = 3, SENTENCE_BYTES = 1024 };
+
+static const char *column_name(const struct tremolo_design *design, size_t column)
+{
+    return column < design->features ? design->name[column] : design->response;
+}
+
+/* The columns with most values beyond their bounds, most first; how many there are. */
+static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < columns; i++) {
+        size_t place = found;
+        while (place > 0 && counts[chosen[place - 1]] < counts[i]) {
+            place--;
+        }
+        if (counts[i] == 0 || place == NAMED) {
+            continue;
+        }
+        found += found < NAMED;
+        memmove(&chosen[place + 1], &chosen[place], (found - 1 - place) * sizeof *chosen);
+        chosen[place] = i;
+    }
+    return found;
+}
+
+/* How many values were clamped, and in which columns most; NULL where nothing is. Ballots clip the
+ * response alone, which the document's notes say. */
+static json_t *clamped_words(const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_design *design = result->design;
+    size_t columns = design->features + 1, chosen[NAMED];
+    char item[NAMED][TREMOLO_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
+    const char *items[NAMED] = {item[0], item[1], item[2]};
+    if (!result->clamps || casts_ballots(result->simulation)) {
+        return NULL;
+    }
+    if (result->clamped_sum == 0) {
+        return json_string("No value is outside of the study's bounds.");
+    }
+    size_t named = 0, found = worst(chosen, result->clamped, columns);
+    for (size_t i = 0; i < found; i++) {
+        (void)snprintf(item[i], sizeof item[i], "%s (%zu)", column_name(design, chosen[i]),
+                       result->clamped[chosen[i]]);
+        named += result->clamped[chosen[i]];
+    }
+    tremolo_words_list(list, sizeof list, items, found);
+    return json_sprintf("%zu of %zu values are outside of the study's bounds and were clamped to "
+                        "them, which biases the estimates; %s in %s.",
+                        result->clamped_sum, columns * result->devices,
+                        named == result->clamped_sum ? "they are" : "most are", list);
+}
+
+/* Where the scales came from, and whether that is private. */
+static const char *scale_words(const struct tremolo_simulation_result *result)
+{
+    return result->design->low != NULL ? "Features were scaled by the study's public bounds."
+           : result->simulation->scaling == TREMOLO_SCALING_RANGES
+               ? "Typical ranges and values were taken from the data, which is not private; real "
+                 "studies state them beforehand."
+               : "Bounds were taken from the data, which is not private; real studies state them "
+                 "beforehand.";
+}
+
+static json_t *how_of(const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_simulation *simulation = result->simulation;
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    json_t *how = json_array(), *clamped = clamped_words(result);
+    json_latch_append(
+        &how, json_sprintf("Simulated from a table: %zu rows as devices, %zu held out, %zu dropped "
+                           "for missing values; method %s, calibration %s, seed %llu, %zu repeats; "
+                           "the table is of the first.",
+                           result->devices, result->held_out, result->design->dropped,
+                           tremolo_experiment_method_name(experiment->method),
+                           tremolo_calibration_names[experiment->calibration],
+                           (unsigned long long)simulation->seed, simulation->repeats));
+    json_latch_append(&how, json_string(scale_words(result)));
+    if (result->design->means) {
+        json_latch_append(
+            &how,
+            json_string("Missing values were filled with a column's mean or most frequent level, "
+                        "which is not private; a study fixes its fillings beforehand."));
+    }
+    if (clamped != NULL) {
+        json_latch_append(&how, clamped);
+    }
+    if (result->clips) {
+        json_latch_append(
+            &how, json_sprintf("The study clips samples to a norm of %g in scaled units, which "
+                               "shortened those of %zu of %zu devices and biases the estimates.",
+                               simulation->clip, result->clipped, result->devices));
+    }
+    return how;
+}
+
+/* ---------------------------------------------------------------- the document */
+
+static json_t *points_of(const double *values, size_t count)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_latch_append(&points,
+                          json_pack("[I,o]", (json_int_t)i + 1, json_latch_number(values[i])));
+    }
+    return points;
+}
+
+/* R^2 of every repeat, compared with that of least squares on the same rows. */
+static json_t *figures_of(const struct tremolo_simulation_result *result)
+{
+    size_t repeats = result->simulation->repeats;
+    if (repeats < 2) {
+        return json_array();
+    }
+    return json_pack("[{s:s,s:s,s:s,s:s,s:b,s:[f,f],s:[{s:s,s:s,s:o},{s:s,s:s,s:b,s:o}]}]", "title",
+                     "R\u00b2 of each repeat", "words",
+                     "Every repeat splits the rows and draws the noise again; least squares reads "
+                     "the raw rows, which is not private.",
+                     "x", "repeat", "y", "R\u00b2", "dots", 1, "include", 0.0, 1.0, "series",
+                     "name", result->estimate.method, "title", "private reports", "points",
+                     points_of(result->r2, repeats), "name", "ols", "title",
+                     "least squares (not private)", "reference", 1, "points",
+                     points_of(result->r2_ols, repeats));
+}
+
+/* What the simulated devices would be promised. */
+static struct tremolo_promise promise_of(const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_simulation *simulation = result->simulation;
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    bool any = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
+    return (struct tremolo_promise){
+        .law = result->privacy_law,
+        .neighbours = any ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance = any ? result->privacy.sensitivity : experiment->distance,
+        .diameter = any || result->extent_count == 0
+                        ? 0
+                        : tremolo_extents_diameter(result->extents, result->extent_count),
+        .dimension = (unsigned)result->dimension,
+        .extents = result->extents,
+        .extent_count = result->extent_count,
+        .mu = result->privacy.mu,
+        .releases = tremolo_experiment_releases(experiment),
+        .samples = experiment->samples > 0 ? experiment->samples : 1,
+        .clip = result->clips ? simulation->clip : 0,
+        .delta = experiment->release == TREMOLO_RELEASE_BALLOT ? 0 : experiment->delta,
+        .response_private = experiment->protect_all,
+        .modulated = experiment->vectors > 0,
+    };
+}
+
+#define AT(member) DOCUMENT_AT(struct tremolo_simulation_result, member)
+
+static json_t *r2_json(const void *of)
+{
+    const struct tremolo_simulation_result *result = of;
+    return json_latch_numbers(result->r2, result->simulation->repeats);
+}
+
+static json_t *ols_json(const void *of)
+{
+    const struct tremolo_simulation_result *result = of;
+    return estimate_named_json(&result->estimate, result->ols);
+}
+
+static json_t *columns_json(const void *of)
+{
+    const struct tremolo_simulation_result *result = of;
+    json_t *list = json_array();
+    for (size_t i = casts_ballots(result->simulation) ? result->dimension : 0;
+         i <= result->dimension; i++) {
+        json_latch_append(&list, json_pack("{s:s, s:I}", "name", column_name(result->design, i),
+                                           "values", (json_int_t)result->clamped[i]));
+    }
+    return list;
+}
+
+/* "exact" is the device's law without a rounding. */
+static json_t *noise_json(const void *of)
+{
+    const struct tremolo_simulation_result *result = of;
+    return json_string(result->estimate.release != NULL ? "exact" : "none");
+}
+
+static json_t *is_private_json(const void *of)
+{
+    return json_boolean(((const struct tremolo_simulation_result *)of)->design->low != NULL);
+}
+
+static bool does_clamp(const void *of)
+{
+    return ((const struct tremolo_simulation_result *)of)->clamps;
+}
+
+static bool does_clip(const void *of)
+{
+    return ((const struct tremolo_simulation_result *)of)->clips;
+}
+
+static const char *const noises[] = {"exact", "none", NULL};
+static const char *const scales[] = {"standard", "bounds", "ranges", NULL};
+
+static const struct document_row number_row = {.type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE};
+
+static const struct document_row r2_rows[] = {
+    {"mean", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_mean)},
+    {"sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_sd)},
+    {"values", DOCUMENT_LIST, .make = r2_json, .element = &number_row},
+    {NULL}};
+
+static const struct document_row column_rows[] = {
+    {"name", .type = DOCUMENT_TEXT}, {"values", .type = DOCUMENT_WHOLE}, {NULL}};
+
+static const struct document_row clamped_rows[] = {
+    {"values", DOCUMENT_WHOLE, 0, AT(clamped_sum)},
+    {"columns", DOCUMENT_LIST, .make = columns_json, .rows = column_rows},
+    {NULL}};
+
+static const struct document_row clip_rows[] = {
+    {"radius", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(clip)},
+    {"devices", DOCUMENT_WHOLE, 0, AT(clipped)},
+    {NULL}};
+
+static const struct document_row simulation_rows[] = {
+    {"held_out", DOCUMENT_WHOLE, 0, AT(held_out), .words = "rows that no device held"},
+    {"dropped", DOCUMENT_WHOLE, 0, AT(dropped), .words = "rows with missing values"},
+    {"r2", DOCUMENT_OBJECT, .rows = r2_rows,
+     .words = "of the prediction on raw rows held out, or on the training rows where none are"},
+    {"r2_ols", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(ols_mean),
+     .words = "least squares on the raw rows, which is not private"},
+    {"noise", DOCUMENT_TEXT, .make = noise_json, .choices = noises,
+     .words = "exact: the device's law without a rounding"},
+    {"seed", DOCUMENT_WHOLE, 0, AT(seed)},
+    {"seconds", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(seconds)},
+    {"scale", DOCUMENT_CHOICE, 0, AT(scale), .choices = scales},
+    {"scale_is_private", DOCUMENT_BOOLEAN, .make = is_private_json,
+     .words = "false where the scale came from the data"},
+    {"sigma", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sigma), .words = "of the noise, scaled units"},
+    {"sensitivity", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sensitivity)},
+    {"epsilon_asked", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(epsilon)},
+    {"ols", DOCUMENT_LIST, .make = ols_json, .rows = estimate_named_rows,
+     .words = "least squares on the raw training rows of the first repeat, which is not private: a "
+              "row for each of the coefficients, in own units"},
+    {"clamped", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL, .when = does_clamp, .rows = clamped_rows,
+     .words = "values of the first repeat's devices outside the public bounds"},
+    {"clip", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL, .when = does_clip, .rows = clip_rows,
+     .words = "the norm that the study clips samples to, and how many devices it shortens"},
+    {NULL}};
+
+json_t *simulation_document(const struct tremolo_simulation_result *result)
+{
+    const struct tremolo_promise promise = promise_of(result);
+    json_t *guarantee = result->estimate.release == NULL
+                            ? json_null()
+                            : guarantee_promise_json(&promise, result->privacy.epsilon);
+    json_t *document = estimate_document(&result->estimate, guarantee);
+    json_latch_set(&document, "simulation", document_json(simulation_rows, result));
+    json_latch_set(&document, "figures", figures_of(result));
+    json_latch_set(&document, "how", how_of(result));
+    return document;
+}
+
+char *tremolo_simulation_json(const struct tremolo_simulation_result *result)
+{
+    return json_latch_exact(simulation_document(result));
+}
+
+json_t *simulation_estimate_schema(void)
+{
+    json_t *schema = estimate_schema();
+    json_t *own = document_schema(
+        simulation_rows, "{\"description\": \"what only a simulation knows; it reads raw rows\"}");
+    if (json_object_set_new(json_object_get(schema, "properties"), "simulation", own) != 0) {
+        json_decref(schema);
+        return NULL;
+    }
+    return schema;
 }

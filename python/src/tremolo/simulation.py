@@ -88,7 +88,7 @@ class Simulation:
             if status != lib.TREMOLO_OK:
                 lib.tremolo_simulation_explain(error, status, constant[0], self.struct)
                 check(status, text(error))
-            return take_text(lib.tremolo_simulation_json(self.struct, design, result[0], True))
+            return take_text(lib.tremolo_simulation_json(result[0]))
         finally:
             lib.tremolo_simulation_free(result[0])
 

@@ -43,8 +43,8 @@ bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
 struct tremolo_simulation_result; /* opaque */
 
 /* SINGULAR with a name in *constant for a column that is constant on the training rows, and without
- * for features that depend on one another. Free *result with tremolo_simulation_free; after a failure
- * it is untouched. */
+ * for features that depend on one another. *result borrows simulation and design; free it with
+ * tremolo_simulation_free. After a failure it is untouched. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_simulation_run(struct tremolo_simulation_result **result, const char **constant,
                        const struct tremolo_simulation *simulation,
@@ -55,11 +55,9 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result); /* accep
 void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,
                                 const char *constant, const struct tremolo_simulation *simulation);
 
-/* The estimate's document (docs/estimate.schema.json) with the members that only a simulation
- * has; "figures" and "how" are for saved results. The caller frees it; NULL without memory. */
-char *tremolo_simulation_json(const struct tremolo_simulation *simulation,
-                              const struct tremolo_design *design,
-                              const struct tremolo_simulation_result *result, bool for_saving);
+/* The estimate's document (docs/estimate.schema.json) with "simulation", "figures" and "how". The caller
+ * frees it; NULL without memory. */
+char *tremolo_simulation_json(const struct tremolo_simulation_result *result);
 
 #ifdef __cplusplus
 }
