@@ -6,12 +6,16 @@
  * committed, and the end-to-end tests validate real documents against it. */
 #include "document.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "study_internal.h"
+#include "words.h"
+
+enum { KEYS_MAX = 40 }; /* of the largest table that is read */
 
 #define DATE_PATTERN "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$"
 
@@ -597,20 +601,26 @@ bool document_read_member(struct document_reader *reader, const struct document_
  * agree on an id and mean different things. */
 static void check_keys(struct document_reader *reader, const struct document_row *rows)
 {
+    const char *keys[KEYS_MAX];
+    size_t count = 0;
+    while (count < KEYS_MAX && rows[count].key != NULL) {
+        keys[count] = rows[count].key;
+        count++;
+    }
+    assert(rows[count].key == NULL); /* else keys of the table would be refused */
     /* jansson's iterator wants a mutable object, though it changes nothing. */
     json_t *object = (json_t *)(uintptr_t)reader->at.value;
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *key = json_object_iter_key(at);
-        const struct document_row *row = rows;
-        while (row->key != NULL && strcmp(row->key, key) != 0) {
-            row++;
-        }
         if (strcmp(key, "comment") == 0) {
             if (!json_is_string(json_object_iter_value(at))) {
                 document_problem(reader, key, "must be text");
             }
-        } else if (row->key == NULL) {
-            document_problem(reader, key, "is not a key of a study");
+        } else if (tremolo_words_find(key, keys, count) == count) {
+            const char *meant = tremolo_words_nearest(key, keys, count);
+            document_problem(reader, key, "is not a key of a study%s%s%s",
+                             meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "",
+                             meant != NULL ? "?" : "");
         }
     }
 }

@@ -1,4 +1,4 @@
-/* test_host_words.c -- lists of words in sentences: whole, quoted, within their room.
+/* test_study_words.c -- lists of words in sentences: whole, quoted, within their room.
  * Slips of the keys are answered with what was meant, other words with none. */
 #include "testing.h"
 
@@ -94,5 +94,5 @@ int main(void)
         cmocka_unit_test(test_slips),
         cmocka_unit_test(test_other_words),
     };
-    return cmocka_run_group_tests_name("host words", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("study words", tests, NULL, NULL);
 }
