@@ -10,6 +10,8 @@
 #include "transport.h"
 #include "study_internal.h"
 
+/* People paste addresses from a browser, from the output of publish and from memory; all mean the
+ * same study. */
 bool fetch_address(char *url, size_t bytes, const char *given)
 {
     const char *scheme = strstr(given, "://") != NULL ? "" : "http://";
@@ -30,6 +32,8 @@ bool fetch_address(char *url, size_t bytes, const char *given)
     return written > 0 && (size_t)written < bytes;
 }
 
+/* The path is added after the address was made whole, so that it never becomes part of a host's
+ * name. */
 int fetch_join(char *url, size_t bytes, const char *command, const char *given, const char *path)
 {
     size_t room = strlen(path) + 1;
@@ -40,6 +44,8 @@ int fetch_join(char *url, size_t bytes, const char *command, const char *given, 
     return CLI_DONE;
 }
 
+/* The whole answer is kept in memory, at most FETCH_BYTES_MAX of it. The caller frees `answer`; it
+ * is NULL when none came, and `words` says why. */
 int fetch_run(struct fetch *fetch)
 {
     struct transport *transport = transport_new(&(struct transport_options){
@@ -68,6 +74,7 @@ int fetch_run(struct fetch *fetch)
     return came ? 0 : -1;
 }
 
+/* The text comes from outside and is printed, so it is cleaned first. */
 void fetch_detail(char detail[FETCH_DETAIL_BYTES], const char *answer)
 {
     json_t *root = json_loads(answer, 0, NULL);
@@ -78,6 +85,8 @@ void fetch_detail(char detail[FETCH_DETAIL_BYTES], const char *answer)
     json_decref(root);
 }
 
+/* Any status except 200 is a failure. A study that is not there gets a hint, because its id is
+ * easily cut when it is copied. */
 int fetch_text(char **text, const char *command, const char *url, const char *ca_file)
 {
     char detail[FETCH_DETAIL_BYTES];

@@ -19,6 +19,7 @@ static const double distance_low = 1;
 static const double rounding_high = 0.01;
 
 /* Sentences without their ends; how many there are. */
+/* At most PRIVACY_WARNINGS sentences: a large epsilon, a small distance and a coarse grid. */
 static size_t of_privacy(char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES],
                          const struct privacy_terms *terms)
 {
@@ -45,6 +46,7 @@ static size_t of_privacy(char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES],
     return count;
 }
 
+/* For commands without a study file, which have the terms as options. */
 void privacy_warnings_print(const struct privacy_terms *terms)
 {
     char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES];
@@ -76,6 +78,8 @@ static void find_policy(char text[STUDY_POLICY_BYTES], const struct tremolo_stud
     }
 }
 
+/* The default policy is asked as a device would ask it, so that the author learns here what
+ * participants would otherwise find out. */
 bool study_is_refused(char why[STUDY_WARNING_BYTES], char policy[STUDY_POLICY_BYTES],
                       const struct tremolo_study_file *file)
 {
@@ -104,6 +108,7 @@ static double rounding_of(const struct tremolo_study *device)
     return tremolo_study_sensitivity(device) / kept - 1;
 }
 
+/* The rules for terms, with the place that a study file gives them. */
 static size_t warn_of_privacy(char text[][STUDY_WARNING_BYTES],
                               const struct tremolo_study_file *file)
 {
@@ -119,6 +124,7 @@ static size_t warn_of_privacy(char text[][STUDY_WARNING_BYTES],
     return count;
 }
 
+/* The refusal by devices comes last: `publish` adds to the last warning what to do about it. */
 size_t study_warnings(char text[STUDY_WARNINGS_MAX][STUDY_WARNING_BYTES],
                       const struct tremolo_study_file *file, int64_t now)
 {

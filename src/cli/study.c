@@ -25,6 +25,7 @@
 
 /* ---------------------------------------------------------------- init */
 
+/* The library says only that a starter cannot be made; the reason is the number of columns. */
 static int explain_starter(const struct study_options *options, enum tremolo_status status)
 {
     return status == TREMOLO_OK ? CLI_DONE
@@ -34,6 +35,8 @@ static int explain_starter(const struct study_options *options, enum tremolo_sta
                : cli_fail_status("study", status);
 }
 
+/* The nearest column is named if there is one, else all of them: a person who mistypes a column
+ * wants its name, one who took the wrong file wants the list. */
 static int explain_column(const struct study_options *options, const char *const *names,
                           size_t count)
 {
@@ -47,6 +50,7 @@ static int explain_column(const struct study_options *options, const char *const
                           options->csv, options->response, list);
 }
 
+/* Whether the person asked for this column to be left out. */
 static bool is_left_out(const struct study_options *options, const char *name)
 {
     const struct options_list *without = &options->without;
@@ -151,6 +155,7 @@ static int start_for(char **json, const struct study_options *options,
     return code;
 }
 
+/* Only the start of the file is read: a header and enough rows to see what columns look like. */
 static int init_from_csv(const struct study_options *options, char **json)
 {
     struct tremolo_csv_header header;
@@ -175,6 +180,8 @@ static int init_from_csv(const struct study_options *options, char **json)
     return code;
 }
 
+/* Standard output, which a shell writes to a file; a full disk is noticed here and not after the
+ * program has ended. */
 static int init(const struct study_options *options)
 {
     char *json = NULL;
@@ -193,6 +200,7 @@ static int init(const struct study_options *options)
 
 /* ---------------------------------------------------------------- check */
 
+/* On standard error, one a line, in the form that editors and grep understand: file, place, reason. */
 static void print_problems(const struct tremolo_study_problems *problems, const char *name)
 {
     for (size_t i = 0; i < problems->stored; i++) {
@@ -205,6 +213,8 @@ static void print_problems(const struct tremolo_study_problems *problems, const 
     }
 }
 
+/* The same for programs. Problems and warnings are lists in any case, so that a reader needs no
+ * special case for a sound file. */
 static json_t *problems_json(const struct tremolo_study_problems *problems,
                              char warnings[][STUDY_WARNING_BYTES], size_t warning_count)
 {
@@ -232,6 +242,8 @@ static double liars_of(const struct tremolo_study_file *file)
     return terms->devices < TREMOLO_STUDY_MAX_DEVICES ? tremolo_plan_liars(&request) : NAN;
 }
 
+/* Ballots of liars count like all others, so the number of liars that suffices to turn a sign is a
+ * property of the study, and its author should know it before publishing. */
 static void print_liars(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
@@ -247,6 +259,8 @@ static void print_liars(const struct tremolo_study_file *file)
     }
 }
 
+/* `code` is what reading the file gave: CLI_DONE, or the exit code for its problems, which is
+ * returned after they were printed. */
 static int report_check(const struct study_options *options, const struct tremolo_study_file *file,
                         const struct tremolo_study_problems *problems, int code)
 {
@@ -285,6 +299,7 @@ static int report_check(const struct study_options *options, const struct tremol
 
 /* ---------------------------------------------------------------- all */
 
+/* Alone on its line, so that shells can use it. */
 static int print_id(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
@@ -296,6 +311,8 @@ static int print_id(const struct study_options *options, const struct tremolo_st
     return CLI_DONE;
 }
 
+/* Actions on a file read it once, and only `check` goes on when it is no study. `show` also takes
+ * the address of a published study. */
 static int run_on_file(const struct study_options *options, enum study_action action)
 {
     struct tremolo_study_file *file = NULL;
@@ -389,6 +406,7 @@ static const struct option_rule rules[] = {
     STORE_SIZE_RULES(struct study_options, store, "move"),
 };
 
+/* The table of actions and enum study_action have the same order. */
 static int run(int argc, char **argv)
 {
     struct study_options options = {.action = NULL};

@@ -125,6 +125,8 @@ static json_t *example_sample(const struct tremolo_study_file *file)
     return sample;
 }
 
+/* Everything that a device needs is printed as commands to paste: the key that signs, the address, a
+ * policy if the default refuses the study, and an example of a sample. */
 static void print_published(const char *url, const char *key, const struct tremolo_study_file *file)
 {
     bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
@@ -165,6 +167,8 @@ static void print_published(const char *url, const char *key, const struct tremo
     json_decref(sample);
 }
 
+/* The id is computed on both sides. A server with another id understood the file otherwise, and
+ * nothing may be reported to it. */
 static int report_published(const struct study_options *options, const char *studies_url,
                             const json_t *answer, const struct tremolo_study_file *file)
 {
@@ -190,6 +194,8 @@ static int report_published(const struct study_options *options, const char *stu
     return CLI_DONE;
 }
 
+/* A study that devices refuse by default is still published, after a warning: its author may have
+ * agreed on a policy with the devices. */
 static int publish_study(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
@@ -215,6 +221,7 @@ static int publish_study(const struct study_options *options, const struct tremo
 /* ---------------------------------------------------------------- close */
 
 /* The answer is the round that is current now. */
+/* The server counts rounds from 0 and people from 1. */
 static int report_closed(const struct study_options *options, json_t *answer)
 {
     long long current = member_integer(answer, "round") + 1;
@@ -279,6 +286,8 @@ static int close_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- discard */
 
+/* Discarded reports stay known to the server, so that a device that repeats one is not counted
+ * again. */
 static int discard_study(const struct study_options *options)
 {
     char path[2 * TREMOLO_STUDY_DATE_BYTES + 32];
@@ -308,6 +317,7 @@ static int discard_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- enrol */
 
+/* The key is shown once, here. The server can compute it again from its secret, and keeps no list. */
 static int enrol_study(const struct study_options *options)
 {
     json_t *answer = NULL;
@@ -331,6 +341,8 @@ static int enrol_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- fetch */
 
+/* The id in the address must be the hash of what came, and the signature must be right; trust in the
+ * key named there is the person's decision. */
 static int receive(struct tremolo_study_file **file, const char *url, const char *answer)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];
@@ -346,6 +358,7 @@ static int receive(struct tremolo_study_file **file, const char *url, const char
                : cli_fail(CLI_FAILED, "study", "%s: %s", url, tremolo_status_sentence(status));
 }
 
+/* For `show` with an address: the study as its devices see it. */
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
@@ -372,6 +385,7 @@ static bool take_place(const char **data, struct tremolo_store_options *store, c
     return options_take_store(&store->url, place) == NULL;
 }
 
+/* Copies first and compares the exact sums after; both places have the study then. */
 static int move_study(const struct study_options *options)
 {
     struct tremolo_move_options move = {.study = options->file};
@@ -398,6 +412,7 @@ static int move_study(const struct study_options *options)
     return CLI_DONE;
 }
 
+/* One entry for all that needs an operator's token or a store. */
 int study_operate(const struct study_options *options, enum study_action action,
                   const struct tremolo_study_file *file)
 {

@@ -18,6 +18,7 @@
 #include "guarantee_print.h"
 #include "explain.h"
 
+/* As the author wrote it: a level or an answer by its word. */
 static void show_missing(const struct tremolo_study_feature *feature)
 {
     if (isnan(feature->missing)) {
@@ -49,6 +50,7 @@ static void show_terms(const struct tremolo_study_file *file)
     }
 }
 
+/* The response is shown as the last of the features, with how it is sent. */
 static void show_features(const struct tremolo_study_file *file)
 {
     size_t count = tremolo_study_file_feature_count(file);
@@ -81,6 +83,7 @@ static void show_features(const struct tremolo_study_file *file)
     show_terms(file);
 }
 
+/* Only what differs from one study to the next; the mechanism behind it is in the documents. */
 static void show_protocol(const struct tremolo_study_terms *terms)
 {
     if (terms->release == TREMOLO_RELEASE_BALLOT) {
@@ -129,6 +132,8 @@ static void show_limits(const struct tremolo_study_terms *terms)
     (void)fputs(gap[0] == ';' ? "\n" : "", stdout);
 }
 
+/* The terms first, then the guarantee in the words that participants and reviewers read elsewhere
+ * too. */
 static int show_words(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
@@ -158,6 +163,7 @@ static int show_words(const struct tremolo_study_file *file)
     return CLI_DONE;
 }
 
+/* Coordinates after expansion, for programs that compute features themselves. */
 static json_t *coordinates_json(const struct tremolo_study_file *file)
 {
     json_t *list = json_array();
@@ -188,6 +194,7 @@ static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee,
     return object;
 }
 
+/* The study as servers publish it, with its id, its coordinates and its guarantee. */
 static int show_json(const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
@@ -278,6 +285,8 @@ static void put_computed(const struct tremolo_study_file *file)
     }
 }
 
+/* One line for each coordinate, with its range as a comment: firmware that has other units replaces
+ * the two integers. */
 static void put_bounds(const struct tremolo_study_file *file)
 {
     const struct tremolo_study *study = tremolo_study_file_device(file);
@@ -293,6 +302,7 @@ static void put_bounds(const struct tremolo_study_file *file)
     (void)printf("};\n\n");
 }
 
+/* Twelve bytes a line. */
 static void put_id(const struct tremolo_study *study)
 {
     (void)printf("    .id = {");
@@ -306,6 +316,7 @@ static void put_id(const struct tremolo_study *study)
     (void)printf("},\n");
 }
 
+/* All members are written, also those that are 0, so that a reviewer sees that none was forgotten. */
 static void put_study(const struct tremolo_study_file *file, const struct tremolo_study *study)
 {
     const struct tremolo_bounds *response = &study->response_bounds;
@@ -338,6 +349,8 @@ static void put_study(const struct tremolo_study_file *file, const struct tremol
     (void)printf("};\n\n");
 }
 
+/* What firmware must know and the struct cannot say: dates, whether reports need a key, and the
+ * least memory. */
 static void put_head(const struct tremolo_study_file *file, const struct tremolo_study *study)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
@@ -386,6 +399,9 @@ static void put_budget(const struct tremolo_policy *policy, const struct tremolo
         ballot ? (unsigned long)tremolo_policy_epsilon(policy) : 0);
 }
 
+/* The policy comes from the same file format as on a device with an operating system; without one
+ * the defaults hold. A study that the policy refuses is not printed, since firmware cannot refuse it
+ * later. */
 static int show_source(const struct study_options *options, const struct tremolo_study_file *file)
 {
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;

@@ -165,7 +165,7 @@ static bool read_json(struct reading *reading, const char *text, size_t length)
     json_error_t error = {.line = 0};
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     json_t *again = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-    /* jansson's lexer drops digits when memory runs out; see study/file_parse.c. */
+    /* jansson's lexer drops digits when memory runs out; see src/study/study_file.c. */
     if (root != NULL && json_equal(root, again) != 1) {
         json_decref(root);
         root = NULL;

@@ -59,6 +59,7 @@ static enum tremolo_status guarantee_of(struct tremolo_study_guarantee *guarante
     return TREMOLO_OK;
 }
 
+/* At the distance that the study names, if it names one. */
 enum tremolo_status tremolo_study_file_guarantee(struct tremolo_study_guarantee *guarantee,
                                                  const struct tremolo_study_file *file,
                                                  double delta)
@@ -85,6 +86,8 @@ struct tremolo_study tremolo_study_file_device_at(const struct tremolo_study_fil
     return device;
 }
 
+/* A policy asks this for its own distance, since a device may count neighbours otherwise than the
+ * study's author. */
 enum tremolo_status tremolo_study_file_guarantee_at(struct tremolo_study_guarantee *guarantee,
                                                     const struct tremolo_study_file *file,
                                                     double delta, double distance)
@@ -190,6 +193,8 @@ size_t tremolo_study_file_ways(struct tremolo_difference *ways,
     return named < count ? named + 1 : count;
 }
 
+/* Shortening all samples would make every distance count less than the study says, so it is only
+ * said where the radius is below that of the box. */
 bool tremolo_study_file_clips(const struct tremolo_study_file *file)
 {
     return file->terms.release == TREMOLO_RELEASE_SAMPLE &&

@@ -69,6 +69,7 @@ static double factor_value(const struct tremolo_derived *derived, size_t k, cons
     return product;
 }
 
+/* The product of the factors from left to right, which is part of the agreement. */
 static double derived_value(const struct tremolo_derived *derived, const double *values)
 {
     double product = 1.0;
@@ -162,6 +163,7 @@ static bool expand(struct tremolo_derived *derived, size_t *count, size_t capaci
     return true;
 }
 
+/* The feature that a column is without any terms. */
 struct tremolo_derived tremolo_derived_plain(size_t column, size_t level)
 {
     struct tremolo_derived derived = {.factors = 1};
@@ -222,6 +224,7 @@ void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_deri
 
 /* ---------------------------------------------------------------- making */
 
+/* Room for all names and levels with their zeros; the number of levels is added to *levels. */
 static size_t bytes_of(const struct tremolo_input *columns, size_t count, size_t *levels)
 {
     size_t bytes = 1;
@@ -235,6 +238,7 @@ static size_t bytes_of(const struct tremolo_input *columns, size_t count, size_t
     return bytes;
 }
 
+/* Moves *room behind the copy. */
 static const char *copy(char **room, const char *text)
 {
     size_t bytes = strlen(text) + 1;
@@ -377,6 +381,7 @@ bool tremolo_inputs_derive(const struct tremolo_inputs *inputs)
     return false;
 }
 
+/* False also when only some values are missing: a sample is whole or not used. */
 bool tremolo_inputs_complete(double *values, const struct tremolo_inputs *inputs)
 {
     bool complete = true;
@@ -522,6 +527,7 @@ static bool read_levels(struct tremolo_input *input, const char **level, const j
     return true;
 }
 
+/* A number for a number, a word for everything else. */
 static bool read_missing(struct tremolo_input *input, const json_t *missing)
 {
     input->missing = NAN;
@@ -536,6 +542,7 @@ static bool read_missing(struct tremolo_input *input, const json_t *missing)
            tremolo_input_read(&input->missing, input, json_string_value(missing));
 }
 
+/* Names, kinds and levels point into the JSON tree; tremolo_inputs_new() copies them. */
 static bool read_column(struct tremolo_input *input, const char **level, const json_t *object)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));

@@ -103,6 +103,7 @@ static struct tremolo_study_file *new_file(json_t *root, size_t count)
     return file;
 }
 
+/* The file takes the tree over even if it turns out to be no study, and is then freed with it. */
 enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
                                              struct tremolo_study_problems *problems,
                                              const char *json, size_t length)
@@ -158,6 +159,7 @@ static bool reads_back(const char *json, const struct tremolo_study_file *file)
     return same;
 }
 
+/* Read back before it is returned: see reads_back(). */
 enum tremolo_status tremolo_study_file_json(char **json, const struct tremolo_study_file *file)
 {
     if (json == NULL || file == NULL) {
@@ -333,6 +335,8 @@ tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t inde
     return index <= file->dimension ? &file->coordinates[index] : NULL;
 }
 
+/* A ballot's coordinates reach eight half ranges to each side, and the response never more than its
+ * range. */
 struct tremolo_study_coordinate tremolo_study_file_reach(const struct tremolo_study_file *file,
                                                          size_t index)
 {

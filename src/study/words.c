@@ -45,6 +45,7 @@ static char *put(char *end, const char *word)
     return end;
 }
 
+/* Two passes: whether all words fit decides whether room for the dots must be kept. */
 void tremolo_words_list(char *text, size_t bytes, const char *const *words, size_t count)
 {
     char *end = text;
@@ -85,6 +86,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* In any case, since most slips with capitals are meant. */
 static bool same_letter(char a, char b)
 {
     char one[2] = {a, '\0'};
@@ -133,6 +135,7 @@ size_t tremolo_words_find(const char *word, const char *const *words, size_t cou
     return place;
 }
 
+/* Words longer than WORD_MAX have no neighbours: the table of distances is on the stack. */
 const char *tremolo_words_nearest(const char *word, const char *const *words, size_t count)
 {
     const char *nearest = NULL;
