@@ -37,7 +37,7 @@ struct account_options {
     double sensitivity;
     double mu;
     double false_positive;
-    double neighbours; /* as --neighbours reads it: 0 for any two people */
+    double neighbours; /* 0: any two people; else how far apart they are at most */
     double signal;
     struct sigmas sigma;
     struct tremolo_modulation modulation;
@@ -49,8 +49,6 @@ struct account_options {
     /* What follows from these. */
     size_t question;
     bool delta_assumed;
-    bool any_two;
-    bool apart;       /* --neighbours gave a distance */
     double distance;  /* between neighbours; 1 unless given */
     double noise_for; /* --sensitivity, or what modulation leaves of the distance */
 };
@@ -667,7 +665,7 @@ static int print_together(json_t *object, const struct account_options *options,
 static int answer_ballot(const struct account_options *options)
 {
     struct tremolo_ballots ballots = {.count = options->releases};
-    if (options->apart) {
+    if (options->neighbours > 0.0) {
         return account_fail(CLI_USAGE, "a ballot protects any two people; leave --neighbours");
     }
     int code = take_law(&ballots.law, options);
@@ -706,10 +704,12 @@ static enum tremolo_status promised_mu(double *mu, const struct account_options 
 static int answer_explain(const struct account_options *options)
 {
     struct tremolo_explanation explanation;
-    bool ballots = options->any_two && given(options->epsilon); /* their release */
+    bool ballots = options->neighbours == 0.0 && given(options->epsilon); /* their release */
     struct tremolo_promise promise = {
-        .neighbours = options->any_two ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
-        .distance = options->apart ? options->distance : or_default(options->sensitivity, 1.0),
+        .neighbours =
+            options->neighbours == 0.0 ? TREMOLO_NEIGHBOURS_ANY : TREMOLO_NEIGHBOURS_DISTANCE,
+        .distance =
+            options->neighbours > 0.0 ? options->distance : or_default(options->sensitivity, 1.0),
         .dimension = options->dimension,
         .releases = options->releases * (options->sigma.count > 0 ? options->sigma.count : 1),
         .delta = options->delta,
@@ -729,7 +729,7 @@ static int answer_explain(const struct account_options *options)
     if (status != TREMOLO_OK) {
         return account_status(status);
     }
-    if (options->any_two) { /* the last row is theirs, and no other distance is known */
+    if (options->neighbours == 0.0) { /* the last row is theirs, and no other distance is known */
         explanation.differences[0] = explanation.differences[explanation.difference_count - 1];
         explanation.difference_count = 1;
     }
@@ -773,16 +773,16 @@ static int settle(struct account_options *options, const struct options_given *w
     static const struct tremolo_modulation paper = {0.5, 0.2, 1.0, 1}, none = {0.0, 0.0, 1.0, 0};
     struct tremolo_sensitivity found = {0};
     size_t question = options->question = (size_t)(words->action - actions);
-    bool neighbours = options_has(words, "neighbours");
     if (!options_has(words, "modulation")) {
         options->modulation = questions[question].modulated ? paper : none;
     }
     if (!options_has(words, "releases") && questions[question].releases > 0) {
         options->releases = questions[question].releases;
     }
-    options->any_two = neighbours && !(options->neighbours > 0);
-    options->apart = neighbours && options->neighbours > 0;
-    options->distance = options->apart ? options->neighbours : 1.0;
+    if (!options_has(words, "neighbours")) {
+        options->neighbours = (double)NAN;
+    }
+    options->distance = options->neighbours > 0.0 ? options->neighbours : 1.0;
     enum tremolo_status status =
         tremolo_sensitivity_of(&found, &options->modulation, options->distance);
     options->noise_for = or_default(options->sensitivity, found.exact.upper);
@@ -798,7 +798,7 @@ static int settle(struct account_options *options, const struct options_given *w
     if (given(options->mu) && options_has(words, "releases")) {
         return account_fail(CLI_USAGE, "--mu is the total of all releases; leave --releases");
     }
-    return options->any_two
+    return options->neighbours == 0.0
                ? account_fail(CLI_USAGE, "any two people have no distance; say --neighbours "
                                          "distance=R")
                : CLI_DONE;

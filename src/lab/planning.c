@@ -334,7 +334,7 @@ static double attack_by_epsilon(double epsilon)
 }
 
 /* All ballots of a device together, as in a study's guarantee: at even odds the best test is right
- * (1 + delta(0)) / 2 of the time. Where they are too many to compose, epsilon alone bounds it. */
+ * (1 + delta(0)) / 2 of the time. Where that is out of range, epsilon alone bounds it. */
 static double ballot_attack(const struct tremolo_plan_request *request)
 {
     const struct tremolo_gaussian none = {0};

@@ -516,7 +516,7 @@ static void words_of_ballots(void **state)
     assert_non_null(strstr(words.participant, "Your response is sent as it is, without noise."));
     promise.releases = promise.samples = 1000000; /* epsilon 2,000,000 */
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OVERFLOWED);
-    promise.releases = promise.samples = 100000; /* too many to compose: epsilon tells */
+    promise.releases = promise.samples = 100000; /* an attacker is right nearly always */
     assert_int_equal(tremolo_explain(&words, &promise), TREMOLO_OK);
     assert_true(words.differences[0].attacker_right == 1.0);
     assert_int_equal(words.strength, TREMOLO_STRENGTH_HARDLY);
