@@ -19,6 +19,7 @@ enum { ID_CHARACTERS = TREMOLO_STUDY_ID_TEXT_BYTES - 1 };
 
 /* ---------------------------------------------------------------- surroundings */
 
+/* The monotonic clock: a date that is set back must not prolong a wait. */
 static int64_t system_now_ms(void *context)
 {
     struct timespec now;
@@ -64,6 +65,7 @@ static enum tremolo_status set_surroundings(struct tremolo_client *client,
 
 /* ---------------------------------------------------------------- address */
 
+/* A prefix decides, and each prefix ends the host name: http://localhost.example.org is not safe. */
 bool tremolo_client_is_safe_url(const char *url)
 {
     static const char *const starts[] = {
@@ -106,6 +108,7 @@ static enum tremolo_status set_address(struct tremolo_client *client, const char
     return TREMOLO_OK;
 }
 
+/* Name and key of an enrolled device, or neither. */
 static enum tremolo_status set_device(struct tremolo_client *client,
                                       const struct tremolo_client_options *options)
 {
@@ -135,6 +138,7 @@ static enum tremolo_status set_device(struct tremolo_client *client,
  * budget; one with a smaller total is kept here, since the device core knows
  * none. */
 
+/* Directory and counter are kept: the ledger may be opened again when it is made. */
 static enum tremolo_status copy_names(struct tremolo_client *client,
                                       const struct tremolo_client_options *options)
 {
@@ -146,6 +150,8 @@ static enum tremolo_status copy_names(struct tremolo_client *client,
                : client_fails_plainly(client, TREMOLO_LONG_NAME);
 }
 
+/* Open the ledger's file, and make an empty one with `create`. The platform is the file's, with our
+ * MAC key if the study wants one. */
 static enum tremolo_status open_ledger_file(struct tremolo_client *client, bool create,
                                             char why[TREMOLO_LEDGER_FILE_ERROR_BYTES])
 {
@@ -166,6 +172,8 @@ static enum tremolo_status open_ledger_file(struct tremolo_client *client, bool 
     return status;
 }
 
+/* Open the ledger that is there and see that it is sound. Without one, and with options->enrol, only
+ * to_enrol is set: it is made when the first report is. */
 static enum tremolo_status open_ledger(struct tremolo_client *client,
                                        const struct tremolo_client_options *options)
 {
@@ -196,6 +204,7 @@ static enum tremolo_status open_ledger(struct tremolo_client *client,
                                       client->state);
 }
 
+/* Enrol the device in the empty ledger that is open, with the policy's budgets. */
 static enum tremolo_status enrol(struct tremolo_client *client)
 {
     uint32_t budget = 0;
@@ -213,6 +222,7 @@ static enum tremolo_status enrol(struct tremolo_client *client)
     return status == TREMOLO_LEDGER_EXISTS ? TREMOLO_LEDGER_ROLLED_BACK : status;
 }
 
+/* Keep the server's key in the state directory, if to_pin. Later opens trust this key alone. */
 static enum tremolo_status pin_key(struct tremolo_client *client)
 {
     char path[HOST_PATH_BYTES];
@@ -236,6 +246,7 @@ static enum tremolo_status pin_key(struct tremolo_client *client)
     return TREMOLO_OK;
 }
 
+/* After a failure the file is closed: what there is then may be another process's ledger. */
 enum tremolo_status client_make_ledger(struct tremolo_client *client)
 {
     char why[TREMOLO_LEDGER_FILE_ERROR_BYTES] = "";
@@ -281,6 +292,7 @@ static enum tremolo_status read_ledger(struct tremolo_client *client, uint32_t w
     return status;
 }
 
+/* What is spent counts in both releases; the policy's total is over both. */
 enum tremolo_status client_budget_left(struct tremolo_client *client, uint32_t *left,
                                        bool *by_policy)
 {
@@ -335,6 +347,7 @@ static enum tremolo_status find_key(struct tremolo_client *client, bool *pinned,
                : client_fails(client, TREMOLO_NOT_TRUSTED, "%s: the pinned key is damaged", path);
 }
 
+/* A sentence for each way in which a study can be refused. */
 static enum tremolo_status explain_study(struct tremolo_client *client, enum tremolo_status status,
                                          const struct tremolo_study_problems *problems)
 {
@@ -376,6 +389,8 @@ static enum tremolo_status fetch_study(struct tremolo_client *client, const uint
     return status;
 }
 
+/* The key decides before anything is fetched: without a pinned key nothing is, unless the caller
+ * accepts the key that the server names. */
 static enum tremolo_status trust_and_fetch(struct tremolo_client *client,
                                            const struct tremolo_client_options *options)
 {
@@ -417,6 +432,8 @@ static enum tremolo_status prepare_study(struct tremolo_client *client)
     return TREMOLO_OK;
 }
 
+/* All that can refuse, in the order of the protocol. A client that fails here has charged nothing and
+ * left nothing behind. */
 static enum tremolo_status begin(struct tremolo_client *client,
                                  const struct tremolo_client_options *options,
                                  const struct tremolo_client_surroundings *surroundings)
@@ -472,6 +489,7 @@ enum tremolo_status tremolo_client_open(struct tremolo_client **client,
     return status;
 }
 
+/* The client holds a sample and keys: all of it is wiped. */
 void tremolo_client_close(struct tremolo_client *client)
 {
     if (client == NULL) {

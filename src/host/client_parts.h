@@ -86,7 +86,7 @@ void client_start_clock(struct tremolo_client *client);
 enum tremolo_status client_exchange(struct tremolo_client *client, size_t *length, const char *path,
                                     const uint8_t *body, size_t body_length, size_t most);
 
-/* Wait a random time between both ends. NETWORK_FAILED when told to stop. */
+/* Wait a random time between both ends. NETWORK_FAILED when the caller stops the wait. */
 enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms);
 
 #endif

@@ -6,9 +6,15 @@
  *
  * A round's broadcast is believed when it is signed by the pinned key and its vectors
  * pass the device core's own check. Even a false one could not harm this
- * device, whose guarantee holds for every choice of vectors; it would harm the
- * estimate.
+ * device, because its guarantee holds for every choice of vectors; it would harm
+ * the estimate.
  *
+ * The order of a report is the promise that spending comes first:
+ *     1. look for stored bytes: they are sent again, whatever the sample holds now;
+ *     2. else find the round open, by this device's date and by the server;
+ *     3. make the ledger if there is none, and see that the policy's total covers the charge;
+ *     4. have the device core charge the ledger and make the bytes, which are durable then;
+ *     5. send them until the server answers.
  * Before anything new is charged the round must be open. After the device
  * core's answer nothing can change the bytes: the ledger holds them, and they
  * are sent as they are until the server has answered. */
@@ -40,7 +46,7 @@ struct reading {
     size_t why_bytes;
 };
 
-/* Every fault is added to the sentence: whoever mends a sample wants them all. */
+/* Add a fault to the sentence: a person who mends a sample wants to see all of them at once. */
 __attribute__((format(printf, 2, 3))) static bool complain(const struct reading *reading,
                                                            const char *format, ...)
 {
@@ -60,6 +66,7 @@ __attribute__((format(printf, 2, 3))) static bool complain(const struct reading 
 
 /* -------------------- one value */
 
+/* A feature of the study by its place; the response follows the last one. */
 static const struct tremolo_study_feature *feature_at(const struct tremolo_study_file *file,
                                                       size_t index)
 {
@@ -69,6 +76,7 @@ static const struct tremolo_study_feature *feature_at(const struct tremolo_study
 
 enum { LIST_BYTES = 320 };
 
+/* The fault of a value names what the feature may be. */
 static bool complain_of_value(const struct reading *reading,
                               const struct tremolo_study_feature *feature)
 {
@@ -81,6 +89,7 @@ static bool complain_of_value(const struct reading *reading,
                     feature->kind == TREMOLO_STUDY_YES_NO ? "yes or no" : "a number");
 }
 
+/* The fault of an unknown name lists the names there are. */
 static bool complain_of_name(const struct reading *reading, const char *name)
 {
     const char *names[TREMOLO_MAX_COORDINATES];
@@ -93,7 +102,7 @@ static bool complain_of_name(const struct reading *reading, const char *name)
     return complain(reading, "the study has no feature named %.64s; it has %s", name, list);
 }
 
-/* What stands for it by the study, or a fault. */
+/* A missing value: the number that the study takes for it, or a fault. */
 static bool set_missing(struct reading *reading, size_t index)
 {
     const struct tremolo_study_feature *feature = feature_at(reading->file, index);
@@ -126,6 +135,7 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
            complain_of_value(reading, feature);
 }
 
+/* Each feature that was not given is missing, and the study says what that means. */
 static bool all_seen(struct reading *reading)
 {
     bool all = true;
@@ -139,6 +149,8 @@ static bool all_seen(struct reading *reading)
 
 /* -------------------- JSON */
 
+/* One member of a JSON object. Numbers are written out and read as text, so that both forms of a
+ * sample take the same way. */
 static bool set_json(struct reading *reading, const char *name, const json_t *value)
 {
     char number[64];
@@ -160,6 +172,7 @@ static bool set_json(struct reading *reading, const char *name, const json_t *va
     return good;
 }
 
+/* The text is parsed twice and compared, because a parser without memory may drop digits silently. */
 static bool read_json(struct reading *reading, const char *text, size_t length)
 {
     json_error_t error = {.line = 0};
@@ -183,6 +196,8 @@ static bool read_json(struct reading *reading, const char *text, size_t length)
 
 /* -------------------- CSV */
 
+/* Two lines of a CSV file as libcsv hands out their cells; `failed` once there are more, or no memory
+ * for one. */
 struct csv_cells {
     char *names[TREMOLO_MAX_COORDINATES];
     char *values[TREMOLO_MAX_COORDINATES];
@@ -191,6 +206,7 @@ struct csv_cells {
     bool failed;
 };
 
+/* libcsv hands out one cell. */
 static void on_cell(void *bytes, size_t length, void *context)
 {
     struct csv_cells *cells = context;
@@ -210,6 +226,7 @@ static void on_line_end(int separator, void *context)
     ((struct csv_cells *)context)->line++;
 }
 
+/* Values are private: they are wiped. */
 static void free_cells(struct csv_cells *cells)
 {
     for (size_t i = 0; i < TREMOLO_MAX_COORDINATES; i++) {
@@ -222,6 +239,7 @@ static void free_cells(struct csv_cells *cells)
     free(cells);
 }
 
+/* Exactly two lines of equally many cells. */
 static bool split_csv(struct csv_cells *cells, const char *text, size_t length)
 {
     struct csv_parser parser;
@@ -234,6 +252,7 @@ static bool split_csv(struct csv_cells *cells, const char *text, size_t length)
     return good && !cells->failed && cells->line == 2 && cells->columns[0] == cells->columns[1];
 }
 
+/* One line of names and one of values. */
 static bool read_csv(struct reading *reading, const char *text, size_t length)
 {
     struct csv_cells *cells = calloc(1, sizeof *cells);
@@ -254,6 +273,8 @@ static bool read_csv(struct reading *reading, const char *text, size_t length)
 
 /* -------------------- both */
 
+/* One number for each coordinate, the response last, into the steps of the device core. Outputs are
+ * untouched on failure. */
 static enum tremolo_status sample_from_values(int32_t *features, int32_t *response,
                                               const struct tremolo_study_file *file,
                                               const double *values)
@@ -291,6 +312,7 @@ static enum tremolo_status derive(struct reading *reading, int32_t *features, in
     return status;
 }
 
+/* JSON when the first character is a brace, else CSV. All that was read is wiped at the end. */
 static enum tremolo_status sample_from_text(int32_t *features, int32_t *response, char *why,
                                             size_t bytes, const struct tremolo_study_file *file,
                                             const char *text, size_t length)
@@ -316,6 +338,7 @@ static enum tremolo_status sample_from_text(int32_t *features, int32_t *response
 
 /* -------------------- for callers */
 
+/* Remember whether a sample is held, and pass the status on. */
 static enum tremolo_status keep_sample(struct tremolo_client *client, enum tremolo_status status)
 {
     client->has_sample = status == TREMOLO_OK;
@@ -370,6 +393,8 @@ enum {
     POLL_SHORTEST_MS = 1000,
 };
 
+/* When to come again, from "next" of an answer in seconds. Ends that make no sense are replaced: the
+ * server can neither silence a device nor make it ask in a tight loop. */
 static void read_next(struct client_round *round, const json_t *root)
 {
     const json_t *next = json_object_get(root, "next");
@@ -386,6 +411,7 @@ static void read_next(struct client_round *round, const json_t *root)
     round->latest_ms = latest * 1000;
 }
 
+/* "open", "waiting" or "done". */
 static bool read_state(enum round_state *state, const json_t *root)
 {
     static const char *const states[] = {"open", "waiting", "done"};
@@ -419,6 +445,8 @@ static bool read_vectors(int16_t *vectors, const json_t *root, size_t m, size_t 
     return true;
 }
 
+/* Take an open round: its vectors must have the shape of the study, be signed by the pinned key and
+ * pass the check of the device core. */
 static enum tremolo_status check_open_round(struct tremolo_client *client, const json_t *root)
 {
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
@@ -439,6 +467,8 @@ static enum tremolo_status check_open_round(struct tremolo_client *client, const
                : client_fails(client, status, "the round: %s", tremolo_status_sentence(status));
 }
 
+/* The broadcast into client->round. A round that is not open needs no vectors and no signature: there
+ * is nothing to report in it. */
 static enum tremolo_status read_round(struct tremolo_client *client, const json_t *root)
 {
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
@@ -460,12 +490,15 @@ static enum tremolo_status read_round(struct tremolo_client *client, const json_
     return check_open_round(client, root);
 }
 
+/* Whether a device must know the round before it can even look for a stored report. A study of one
+ * round without vectors has nothing to announce. */
 static bool needs_broadcast(const struct tremolo_client *client)
 {
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
     return study->vectors > 0 || study->rounds > 1;
 }
 
+/* Ask the server for the current round. The server answers 410 once the study itself is over. */
 static enum tremolo_status fetch_round(struct tremolo_client *client)
 {
     size_t length = 0;
@@ -513,6 +546,8 @@ static enum tremolo_status check_dates(struct tremolo_client *client)
     return TREMOLO_OK;
 }
 
+/* Whether a report may be made now: first by this device's date, then by the server. Its current
+ * round is left, verified, in client->round. ROUND_CLOSED if not. */
 static enum tremolo_status find_open_round(struct tremolo_client *client)
 {
     enum tremolo_status status = check_dates(client);
@@ -557,6 +592,7 @@ static enum tremolo_status ask_core(struct tremolo_client *client, uint8_t *repo
     return tremolo_device_report(&client->work, report, length, &study, &round, &sample, platform);
 }
 
+/* An entropy source that always fails: with it the device core can repeat and cannot make anything. */
 static int no_entropy(void *context, uint8_t *bytes, size_t length)
 {
     (void)context;
@@ -590,11 +626,13 @@ static enum tremolo_status check_total(struct tremolo_client *client)
             client, TREMOLO_BUDGET_EXHAUSTED, "%s: the policy's epsilon_total of %g is %s",
             tremolo_status_sentence(TREMOLO_BUDGET_EXHAUSTED), client->policy.epsilon_total,
             client->to_enrol ? "less than one report of this study costs"
-                             : "spent but for too little");
+                             : "nearly spent, and the rest does not cover this report");
     }
     return status;
 }
 
+/* Make the report that is sent and kept. The ledger comes into being here, if there is none, and the
+ * total is checked against it: another process may have made it, and spent some of it. */
 static enum tremolo_status make_new(struct tremolo_client *client, uint8_t *report, size_t *length)
 {
     enum tremolo_status status = client->to_enrol ? check_total(client) : TREMOLO_OK;
@@ -653,6 +691,7 @@ static enum tremolo_status closed_meanwhile(struct tremolo_client *client, bool 
                         answered);
 }
 
+/* What the caller learns: from the bytes that were sent, and from the ledger. */
 static enum tremolo_status fill_receipt(struct tremolo_client *client,
                                         struct tremolo_client_receipt *receipt,
                                         const uint8_t *report, size_t length, bool repeated)
@@ -681,7 +720,7 @@ static enum tremolo_status fill_receipt(struct tremolo_client *client,
     return TREMOLO_OK;
 }
 
-/* Nobody need mend a sample for a study that is over. */
+/* A study that is over comes before a faulty sample: there is no point in mending it. */
 static enum tremolo_status explain_no_sample(struct tremolo_client *client)
 {
     char why[sizeof client->why];
@@ -693,6 +732,7 @@ static enum tremolo_status explain_no_sample(struct tremolo_client *client)
                         why[0] != '\0' ? why : "there is no sample to report");
 }
 
+/* Find or make the bytes, send them until the server answers, and read its receipt. */
 enum tremolo_status tremolo_client_report(struct tremolo_client *client,
                                           struct tremolo_client_receipt *receipt)
 {
@@ -771,6 +811,8 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
     return TREMOLO_OK;
 }
 
+/* One turn for each look at the server, with a wait between two; ended by the study, by a failure
+ * or by POLLS_MAX. */
 enum tremolo_status tremolo_client_follow(struct tremolo_client *client,
                                           int (*each)(void *context,
                                                       const struct tremolo_client_receipt *receipt),

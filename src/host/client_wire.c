@@ -1,6 +1,12 @@
 /* client_wire.c -- talk to the server until it answers, refuses, or time is up; and say what failed.
  *
- * A repetition always sends the same bytes, because nothing in this file can make a report. */
+ * A repetition always sends the same bytes, because nothing in this file can make a report: a
+ * server that lost its answer and one that never got the request look alike from here, and the same
+ * bytes under the same id are counted once.
+ *
+ * Waits double from one second to thirty, with half of each random, so that devices that failed
+ * together do not come again together; a server that names a time is obeyed, within an hour.
+ * Every call ends: by an answer, by a refusal, or by the caller's deadline. */
 #include "client_parts.h"
 
 #include <jansson.h>
@@ -41,6 +47,7 @@ static bool is_about_ledger(enum tremolo_status status)
            status == TREMOLO_LEDGER_FULL;
 }
 
+/* The status's own sentence, with the place where it is about the ledger. */
 enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tremolo_status status)
 {
     const char *why = "";
@@ -52,6 +59,7 @@ enum tremolo_status client_fails_plainly(struct tremolo_client *client, enum tre
     return client_fails_because(client, status, why);
 }
 
+/* Each call of the public interface has give_up_ms from its beginning. */
 void client_start_clock(struct tremolo_client *client)
 {
     client->deadline_ms = client->around.now_ms(client->around.context) + client->give_up_ms;
@@ -60,7 +68,7 @@ void client_start_clock(struct tremolo_client *client)
 
 /* ---------------------------------------------------------------- waiting */
 
-/* A number in [0, range]; without entropy the middle, which harms nobody: it
+/* A number in [0, range]; the middle without entropy, which is safe: the number
  * only spreads devices over time. */
 static int64_t random_up_to(const struct tremolo_client *client, int64_t range)
 {
@@ -72,11 +80,12 @@ static int64_t random_up_to(const struct tremolo_client *client, int64_t range)
     return (int64_t)((double)range * (word / 4294967295.0));
 }
 
+/* Random, so that devices that failed together do not come again together. */
 enum tremolo_status client_wait(struct tremolo_client *client, int64_t low_ms, int64_t high_ms)
 {
     int64_t wait = low_ms + (high_ms > low_ms ? random_up_to(client, high_ms - low_ms) : 0);
     if (client->around.sleep_ms(client->around.context, wait) != 0) {
-        return client_fails(client, TREMOLO_NETWORK_FAILED, "told to stop while waiting");
+        return client_fails(client, TREMOLO_NETWORK_FAILED, "stopped while waiting");
     }
     return TREMOLO_OK;
 }
@@ -101,6 +110,8 @@ static void backoff(int64_t *low_ms, int64_t *high_ms, unsigned attempt, long re
 
 /* ---------------------------------------------------------------- answers */
 
+/* No answer at all, a timeout, too many requests, or a failure of the server that may pass. Every
+ * other status is an answer to these bytes, and the same bytes would get it again. */
 static bool is_worth_repeating(long status)
 {
     static const long codes[] = {0, 408, 425, 429, 500, 502, 503, 504};
@@ -151,6 +162,7 @@ static enum tremolo_status pause_before_next(struct tremolo_client *client,
     return client_wait(client, low, high < left ? high : left);
 }
 
+/* One exchange never takes longer than what is left of the call. */
 static long time_for_one(const struct tremolo_client *client)
 {
     int64_t left = client->deadline_ms - client->around.now_ms(client->around.context);
@@ -158,6 +170,8 @@ static long time_for_one(const struct tremolo_client *client)
     return time > 1 ? (long)time : 1;
 }
 
+/* The loop ends: each turn counts an attempt, and pause_before_next() refuses when time or attempts
+ * run out. The answer of the last attempt is in client->answer. */
 enum tremolo_status client_exchange(struct tremolo_client *client, size_t *length, const char *path,
                                     const uint8_t *body, size_t body_length, size_t most)
 {

@@ -1,5 +1,9 @@
 /* files.c -- the operating system's own file functions, and on top of any such table whole reads,
- * whole writes and durable replacement. */
+ * whole writes and durable replacement.
+ *
+ * All file access of the ledger and the client goes through a struct tremolo_files. That is how
+ * tests fail, tear or cut off each step in turn: the promise that a charge is durable before bytes
+ * leave is only as good as the steps it was tested at. */
 #include "file_steps.h"
 #include "ledger_file.h"
 
@@ -96,7 +100,10 @@ struct tremolo_files tremolo_files_system(void)
     };
 }
 
-/* ---------------------------------------------------------------- whole files */
+/* ---------------------------------------------------------------- whole files
+ *
+ * A file is replaced by writing another one, syncing it, renaming it over the first and syncing the
+ * directory: after a power cut there is the old file or the new one, never a part of either. */
 
 /* Of what snprintf() answered. */
 static int fits(int written)
@@ -118,6 +125,7 @@ int host_path(char path[HOST_PATH_BYTES], const char *directory, const char *nam
     return fits(snprintf(path, HOST_PATH_BYTES, "%s/%s", directory, name));
 }
 
+/* Short reads are continued and signals ignored; past the end of the file there are zeros. */
 int host_read_all(const struct tremolo_files *files, int fd, void *bytes, size_t length,
                   off_t offset)
 {
@@ -141,6 +149,7 @@ int host_read_all(const struct tremolo_files *files, int fd, void *bytes, size_t
     return 0;
 }
 
+/* Short writes are continued; one that writes nothing is an error, or the loop would not end. */
 int host_write_all(const struct tremolo_files *files, int fd, const void *bytes, size_t length,
                    off_t offset)
 {
@@ -185,6 +194,7 @@ int host_sync_directory(const struct tremolo_files *files, const char *directory
     return fd < 0 ? -1 : host_close_after(files, fd, files->fsync(files->context, fd));
 }
 
+/* The directory of a path without a slash is the current one. */
 int host_sync_parent(const struct tremolo_files *files, const char *path)
 {
     char parent[HOST_PATH_BYTES];
@@ -199,6 +209,7 @@ int host_sync_parent(const struct tremolo_files *files, const char *path)
     return host_sync_directory(files, slash == NULL ? "." : length == 0 ? "/" : parent);
 }
 
+/* What was begun and failed is removed, so that no temporary file stays behind. */
 int host_replace_file(const struct tremolo_files *files, const char *path, const void *bytes,
                       size_t length)
 {

@@ -1,5 +1,8 @@
 /* ledger_file.c -- the device's ledger in a directory.
  *
+ * The device core decides what is spent; this file keeps its slots where a power cut, a full disk, a
+ * second process or a copied directory cannot make a charge disappear.
+ *
  * docs/reference/protocol.md, section 6, has its files and bytes: one file of fixed size, a head and then slot
  * A of each entry, then slot B of each. It gets its name when the device core has
  * enrolled in it, so a file of that name in which no slot can be made out is damaged:
@@ -20,7 +23,7 @@
  * A failed fsync may leave the new image in the cache only. Nothing leaves
  * then. When the core comes again it finds that image, writes slot B and
  * needs a sync that succeeds before it hands anything out, so that at least one
- * slot on disk holds every charge whose bytes left; should the other be old by
+ * slot on disk holds the charge of every report that left. If the other slot is old by
  * then, the core refuses (LEDGER_ROLLED_BACK), which is the safe side. */
 #include "ledger_file.h"
 
@@ -72,18 +75,21 @@ static enum tremolo_status fails(struct tremolo_ledger_file *ledger, const char 
 
 /* ---------------------------------------------------------------- callbacks */
 
+/* Slots A, or slots B, of all entries: whole blocks, so that A and B never share one. */
 static off_t region_bytes(unsigned studies)
 {
     off_t bytes = (off_t)studies * SLOT_BYTES;
     return (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 }
 
+/* Even slots are A, odd ones B; each half begins at a block. */
 static off_t slot_offset(const struct tremolo_ledger_file *ledger, unsigned slot)
 {
     off_t region = slot % 2 == 0 ? 0 : region_bytes(ledger->platform.studies);
     return BLOCK_BYTES + region + (off_t)(slot / 2) * SLOT_BYTES;
 }
 
+/* Slots that were never written read as zeros, which the core knows for an empty ledger. */
 static int ledger_read(void *context, unsigned slot, uint8_t *bytes, size_t length)
 {
     struct tremolo_ledger_file *ledger = context;
@@ -92,6 +98,7 @@ static int ledger_read(void *context, unsigned slot, uint8_t *bytes, size_t leng
                : failed(ledger, "read the ledger");
 }
 
+/* As text, in a file that is replaced as a whole. */
 static int ledger_advance(void *context, uint32_t value)
 {
     struct tremolo_ledger_file *ledger = context;
@@ -119,9 +126,9 @@ static int give_name(struct tremolo_ledger_file *ledger)
                                                               : failed(ledger, "make the ledger");
 }
 
-/* A ledger whose name may not last must not be charged: bytes would leave, and the next enrolment
- * would know nothing of them. Nothing goes through this handle any more; whoever opens it
- * anew finds a whole ledger and makes its name durable, or finds none. */
+/* A ledger must not be charged while its name may be lost: bytes would leave, and the next
+ * enrolment would know nothing of them. So this handle is closed. The next open finds a whole
+ * ledger and makes its name durable, or finds none. */
 static int spoil(struct tremolo_ledger_file *ledger)
 {
     (void)host_close_after(&ledger->files, ledger->fd, -1);
@@ -129,6 +136,7 @@ static int spoil(struct tremolo_ledger_file *ledger)
     return -1;
 }
 
+/* Returns once the slot is on disk. The last slot of an enrolment also gives the ledger its name. */
 static int ledger_write(void *context, unsigned slot, const uint8_t *bytes, size_t length)
 {
     enum { WRITTEN_LAST = 1 }; /* by the core, when a device enrols */
@@ -176,6 +184,7 @@ static int ledger_counter(void *context, uint32_t *value)
 
 /* ---------------------------------------------------------------- opening */
 
+/* A lock in the directory, not on the ledger: it must exist before the ledger does. */
 static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, const char *directory)
 {
     const struct tremolo_files *files = &ledger->files;
@@ -195,6 +204,7 @@ static enum tremolo_status lock_directory(struct tremolo_ledger_file *ledger, co
     return TREMOLO_OK;
 }
 
+/* The head as it must be, to the byte: text, so that a person can read it. */
 static void write_header(char header[HEADER_TEXT_BYTES + 1], unsigned studies, bool counter)
 {
     memset(header, 0, HEADER_TEXT_BYTES + 1);
@@ -202,7 +212,7 @@ static void write_header(char header[HEADER_TEXT_BYTES + 1], unsigned studies, b
                    counter ? " counter" : "");
 }
 
-/* An empty ledger, whole and durable but for its name. */
+/* An empty ledger, whole and durable under a temporary name. */
 static int make_ledger(struct tremolo_ledger_file *ledger, unsigned studies)
 {
     const struct tremolo_files *files = &ledger->files;
@@ -227,6 +237,7 @@ static int make_ledger(struct tremolo_ledger_file *ledger, unsigned studies)
     return 0;
 }
 
+/* The ledger, or an empty one without a name yet where there is none and options->create. */
 static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
                                        const struct tremolo_ledger_file_options *options)
 {
@@ -240,13 +251,14 @@ static enum tremolo_status open_ledger(struct tremolo_ledger_file *ledger,
         return fails(ledger, ledger->ledger_path,
                      errno == ENOENT ? TREMOLO_LEDGER_MISSING : TREMOLO_STORAGE_FAILED);
     }
-    /* Whoever made it may have been cut off before its name was durable. */
+    /* The process that made it may have ended before the name was durable. */
     if (!ledger->unborn && host_sync_directory(files, ledger->directory) != 0) {
         return fails(ledger, "sync the ledger's directory", TREMOLO_STORAGE_FAILED);
     }
     return TREMOLO_OK;
 }
 
+/* A reason that is no system error, with the file it is about. */
 static enum tremolo_status refuse(struct tremolo_ledger_file *ledger, enum tremolo_status status,
                                   const char *words)
 {
@@ -307,6 +319,7 @@ static enum tremolo_status find_ledger(struct tremolo_ledger_file *ledger)
     return TREMOLO_OK;
 }
 
+/* From the directory to the slots. Each step leaves its reason in ledger->error when it fails. */
 static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
                                    const struct tremolo_ledger_file_options *options)
 {
@@ -325,7 +338,7 @@ static enum tremolo_status prepare(struct tremolo_ledger_file *ledger,
     return status == TREMOLO_OK ? read_slots(ledger) : status;
 }
 
-/* The counter's file is replaced by way of another, whose name is a little longer. */
+/* The counter's file is replaced by renaming another one, which has a longer name. */
 static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
                                      const struct tremolo_ledger_file_options *options)
 {
@@ -338,6 +351,7 @@ static enum tremolo_status set_paths(struct tremolo_ledger_file *ledger,
                : TREMOLO_LONG_NAME;
 }
 
+/* On failure everything is closed again, and ledger.new removed. */
 enum tremolo_status tremolo_ledger_file_open(struct tremolo_ledger_file **ledger,
                                              char why[TREMOLO_LEDGER_FILE_ERROR_BYTES],
                                              const struct tremolo_ledger_file_options *options)

@@ -3,11 +3,15 @@
  * A study's distance is in half ranges of bounds that its server chose: with bounds a
  * hundredth as wide, the same number protects a hundredth. A policy therefore says
  * how far apart people may be in each feature, in the feature's own unit, and
- * the half ranges of a study in which these people lie follow from its bounds:
- * two people whose differences, each as a share of the number the policy names for that
- * feature, have squares that add up to at most 1 are at most the largest
+ * the half ranges of a study in which these people lie follow from its bounds. Take the
+ * difference of two people in each feature as a share of the number that the policy names for
+ * it. If the squares of these shares add up to at most 1, the two are at most the largest
  * 2 apart / (high - low) half ranges apart in these features together. In a feature that is
- * `true` they may differ by all they can besides, so that its square is added. */
+ * `true` they may also differ by all they can, so that its square is added.
+ *
+ * Ballots hold between any two people under every policy, so distances matter to noisy samples
+ * alone. A limit that cannot be read is no limit, and that is dangerous: unknown keys, wrong types
+ * and duplicate keys are refused, and a policy in use is only replaced by one that was read whole. */
 #include "policy.h"
 
 #include <jansson.h>
@@ -35,6 +39,7 @@ refuse(enum tremolo_status status, char *why, size_t bytes, const char *format, 
 
 /* ---------------------------------------------------------------- reading */
 
+/* A number above 0 and at most `high`; a key that is not there leaves the default. */
 static bool read_number(double *value, const json_t *root, const char *key, double high)
 {
     const json_t *found = json_object_get(root, key);
@@ -49,6 +54,7 @@ static bool read_number(double *value, const json_t *root, const char *key, doub
     return true;
 }
 
+/* The ids of the studies that are allowed; an empty list allows none. */
 static bool read_studies(struct tremolo_policy *policy, const json_t *root)
 {
     const json_t *list = json_object_get(root, "studies");
@@ -118,6 +124,7 @@ static const char *unknown_key(json_t *root)
     return NULL;
 }
 
+/* Each key, with a sentence for the first that is wrong. */
 static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why, size_t bytes,
                                        json_t *root)
 {
@@ -148,6 +155,7 @@ static enum tremolo_status read_policy(struct tremolo_policy *policy, char *why,
     return TREMOLO_OK;
 }
 
+/* Into a copy, so that a policy in use is never half read. */
 enum tremolo_status tremolo_policy_parse(struct tremolo_policy *policy, char *why, size_t bytes,
                                          const char *json, size_t length)
 {
@@ -290,8 +298,8 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
     if (near && own.epsilon <= 100 && (epsilon > 100 || !exceeds(own.epsilon, policy))) {
         (void)snprintf(text, bytes,
                        "the study's own epsilon %.4g is for people at most %g of its half ranges "
-                       "apart; a policy that allows so much and whose \"distance\" says so of each "
-                       "feature, in its own unit, allows it, and protects no others",
+                       "apart; a policy allows it that permits this epsilon and gives the same "
+                       "\"distance\" for each feature, in its own unit; it protects no others",
                        tremolo_digits_up(own.epsilon, 4), distance);
     } else if (epsilon <= 100) {
         (void)snprintf(text, bytes, "\"epsilon_per_study\": %.4g in the policy allows it",
@@ -301,6 +309,7 @@ static void say_how_to_allow(char *text, size_t bytes, const struct tremolo_poli
     }
 }
 
+/* The sentence for a study that costs too much: its cost, the maximum, and what would allow it. */
 static enum tremolo_status refuse_cost(const struct tremolo_policy *policy, char *why, size_t bytes,
                                        const struct tremolo_study_file *file, double epsilon)
 {
@@ -339,6 +348,7 @@ static enum tremolo_status find_distance(double *distance, const struct tremolo_
                                   "the policy's distance protects none of the study's features");
 }
 
+/* The list of studies, then the distance, then the cost between the policy's neighbours. */
 enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char *why, size_t bytes,
                                        const struct tremolo_study_file *file)
 {
@@ -387,6 +397,8 @@ uint32_t tremolo_policy_epsilon(const struct tremolo_policy *policy)
     return whole_epsilon(policy->epsilon_total);
 }
 
+/* Each release gets what the other has left of the total: pure epsilons add up, and mu^2 is turned
+ * into an epsilon at the policy's delta. */
 enum tremolo_status tremolo_policy_allows(uint32_t *allowed, const struct tremolo_policy *policy,
                                           enum tremolo_release_kind kind, const uint32_t spent[2])
 {
@@ -414,9 +426,9 @@ enum tremolo_status tremolo_policy_allows(uint32_t *allowed, const struct tremol
 
 /* ---------------------------------------------------------------- writing */
 
-/* How far apart in a number, beside what is true: six significant digits as they are
- * written and read again, rounded down, so that find_half_ranges() finds no more than the
- * study protects. */
+/* How far apart neighbours may be in a number, once the features that are `true` have had their
+ * share: six significant digits as they are written and read again, rounded down, so that
+ * find_half_ranges() finds no more than the study protects. */
 static double name_number(double distance, double squares, const struct tremolo_study_feature *of)
 {
     double range = of->high - of->low;
@@ -433,6 +445,7 @@ static double name_number(double distance, double squares, const struct tremolo_
     return 0;
 }
 
+/* Choices first, as long as they fit together with the widest number; numbers share the rest. */
 bool tremolo_policy_name_distance(struct tremolo_policy *policy,
                                   const struct tremolo_study_file *file)
 {
@@ -463,12 +476,14 @@ bool tremolo_policy_name_distance(struct tremolo_policy *policy,
     return named || !(distance > 0);
 }
 
+/* Whole numbers are written without a point. */
 static json_t *number(double value)
 {
     return value == floor(value) && fabs(value) < 1e15 ? json_integer((json_int_t)value)
                                                        : json_real(value);
 }
 
+/* The neighbours of a policy as its file has them: a number, true or false for each feature. */
 static json_t *distance_json(const struct tremolo_policy *policy)
 {
     json_t *object = json_object();
@@ -497,6 +512,7 @@ static bool copy_unquoted(char *text, size_t bytes, const char *json)
     return true;
 }
 
+/* Six significant digits: a policy is read by people. */
 bool tremolo_policy_write(char *text, size_t bytes, const struct tremolo_policy *policy)
 {
     json_t *root = json_pack("{s:o, s:o}", "epsilon_per_study", number(policy->epsilon_per_study),

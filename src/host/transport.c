@@ -1,5 +1,7 @@
 /* transport.c -- HTTP by libcurl.
  *
+ * A device trusts signatures, not servers, so this client does as little as it can with an answer.
+ *
  * One handle for a transport's life, so that rounds share a connection. Nothing
  * is followed, stored or decompressed; size and time are bounded. */
 #include "transport.h"
@@ -33,6 +35,7 @@ static bool copy(char **to, const char *from)
     return from == NULL || *to != NULL;
 }
 
+/* libcurl is initialised once for the process, whichever thread comes first. */
 struct transport *transport_new(const struct transport_options *options)
 {
     (void)pthread_once(&once, init_curl);
@@ -69,6 +72,7 @@ void transport_free(struct transport *transport)
     }
 }
 
+/* Where an answer goes while it comes, and how long it may get. */
 struct receiving {
     struct tremolo_http_answer *answer;
     size_t most;
@@ -123,6 +127,7 @@ static struct curl_slist *headers_of(const struct transport *transport,
     return made ? list : NULL;
 }
 
+/* libcurl asks about once a second; anything but 0 ends the transfer. */
 static int stop_asked(void *context, curl_off_t down, curl_off_t downloaded, curl_off_t up,
                       curl_off_t uploaded)
 {
@@ -153,6 +158,7 @@ static void set_lasting(struct transport *transport)
     }
 }
 
+/* One exchange with all of its limits: time, size and redirects, of which there are none. */
 static CURLcode perform(struct transport *transport, struct receiving *receiving,
                         const struct curl_slist *headers,
                         const struct tremolo_http_request *request)
@@ -178,6 +184,7 @@ static CURLcode perform(struct transport *transport, struct receiving *receiving
     return code == CURLE_OK ? curl_easy_perform(curl) : code;
 }
 
+/* Options are set again for each request, so that no request inherits from the one before. */
 int transport_exchange(void *context, struct tremolo_http_answer *answer,
                        const struct tremolo_http_request *request)
 {

@@ -1,4 +1,8 @@
-/* wrapper.c -- floating point, entropy and memory for the device core. */
+/* wrapper.c -- floating point, entropy and memory for the device core.
+ *
+ * The core takes integers, so that its proofs hold on every machine. A measurement becomes the
+ * nearest of 2^31 steps between public bounds; the rounding is far below the noise, and the core's
+ * sensitivity counts it. */
 #include "ledger_file.h"
 #include "tremolo_host.h"
 
@@ -9,6 +13,7 @@
 
 static const struct tremolo_bounds raw_bounds = TREMOLO_HOST_BOUNDS;
 
+/* Clamped before it is scaled: a value far outside must not overflow. */
 enum tremolo_status tremolo_host_raw(int32_t *raw, double value,
                                      const struct tremolo_host_range *range)
 {
@@ -29,6 +34,7 @@ enum tremolo_status tremolo_host_raw(int32_t *raw, double value,
     return TREMOLO_OK;
 }
 
+/* getrandom() waits until the kernel has entropy; an interrupted call goes on. */
 int tremolo_host_entropy(void *context, uint8_t *bytes, size_t length)
 {
     (void)context;

@@ -1,9 +1,14 @@
-/* baseline.c -- ordinary least squares on raw data, as accurately as doubles allow, and R^2 there.
+/* baseline.c -- what private estimates are compared with: three methods that read raw data.
+ *
+ * Ordinary least squares, as accurately as doubles allow, and R^2 on rows; one clipped and noised
+ * gradient step per client and round (dp-sgd); noisy sums on a trusted server (AdaSSP). The last two
+ * are private by noise that the caller calibrates; the first gives no privacy. None of them runs on
+ * a server of ours: they are for simulations and for reproducing the paper.
  *
  * Columns are scaled by powers of two (exactly), factored by Householder QR with
  * column pivoting, and the solution is refined on the augmented system
  *     r + X b = y,   X' r = 0
- * with ols_residuals in extended precision, which brings nearly all digits back even
+ * with residuals in extended precision, which brings nearly all digits back even
  * where X is ill-conditioned. This is the reference that private estimates are
  * compared with; it sees raw data and gives no privacy. */
 #include "linear.h"
@@ -57,6 +62,8 @@ static void problem_free(struct ols *p)
     free(p->residual);
 }
 
+/* The design with its column of ones last. Scaling by powers of two is exact, and keeps columns of
+ * very different size from spoiling the rank. */
 static void load_design(struct ols *p, const double *X, size_t dimension)
 {
     size_t rows = (size_t)p->rows;
@@ -78,6 +85,7 @@ static void load_design(struct ols *p, const double *X, size_t dimension)
     memcpy(p->qr, p->X, rows * columns * sizeof *p->qr);
 }
 
+/* Factor, and return the numerical rank: how many diagonal entries of R are above rounding. */
 static size_t ols_factor(struct ols *p)
 {
     lapack_int failed =
@@ -148,7 +156,7 @@ static bool ols_correct(struct ols *p)
     return true;
 }
 
-/* Squared length of row j of R^-1 P', the ols_factor of coefficient j's variance. */
+/* Squared length of row j of R^-1 P', the factor of coefficient j's variance. */
 static void ols_variances(double *variance, const struct ols *p)
 {
     size_t columns = (size_t)p->columns;
@@ -167,6 +175,7 @@ static void ols_variances(double *variance, const struct ols *p)
     }
 }
 
+/* What a fit without features leaves unexplained. */
 static double total_of_squares(const double *y, size_t rows, bool centred)
 {
     double mean = 0.0;
@@ -258,13 +267,15 @@ done:
     return status;
 }
 
-/* ---------------------------------------------------------------- */
-/* the baseline: one clipped, noised gradient step per client and round.
+/* ---------------------------------------------------------------- dp-sgd
+ *
+ * One clipped, noised gradient step per client and round.
  *
  * Every client holds one row. A replaced row moves its clipped gradient by at
  * most 2C, so the noise is calibrated for sensitivity 2C (by the caller). This
  * needs raw rows because it plays the clients; nothing of it runs on a server. */
 
+/* Each client scales its gradient down to the clip radius; the server averages. */
 static void mean_clipped_gradient(double *gradient, const double *beta, const double *X,
                                   const double *y, size_t rows, size_t d, double clip)
 {
@@ -302,11 +313,12 @@ enum tremolo_status tremolo_dpsgd(double *beta, const double *X, const double *y
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- */
-/* the baseline of a trusted server: least squares from noisy sums (AdaSSP).
+/* ---------------------------------------------------------------- AdaSSP
+ *
+ * Least squares from noisy sums on a trusted server.
  *
  * Wang, "Revisiting differentially private linear regression" (2018), algorithm 2: release
- * the least eigenvalue of X'X, then X'X and X'y, each with Gaussian noise, and adassp_solve with
+ * the least eigenvalue of X'X, then X'X and X'y, each with Gaussian noise, and solve with
  * the ridge that the eigenvalue shows to be needed, and no more. X has a column of ones,
  * which is the same for everybody.
  *
@@ -356,6 +368,7 @@ static bool least_eigenvalue(double *least, double *work, const double *A, size_
     return good;
 }
 
+/* The first corner of A counts rows, which neighbours agree on, so it gets no noise. */
 static void adassp_noise(double *A, double *z, size_t n, double sd_products, double sd_response,
                          struct tremolo_random *random)
 {

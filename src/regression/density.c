@@ -1,7 +1,7 @@
 /* density.c -- how likely moments are, given those of ballots.
  *
  * Ballots give M = mass T, T = [[h^2, h m'], [h m, Sigma + m m']], plus independent noise of
- * known size, often larger than what is to be seen. What is public besides:
+ * known size, often larger than the moments. This is public, too:
  *   - m and Sigma are the (weighted) mean and covariance of (x, w), so Sigma is positive;
  *   - E s^2 (h^2 + rest + |x|^2) = 1, so mass follows from m and Sigma;
  *   - features and response were scaled by typical ranges, so the scales of means and
@@ -64,6 +64,7 @@ static double slope_unit(const struct density *density)
     return density->scale[density->d] * sqrt(density->explained / d) / SCALE_CENTRE;
 }
 
+/* The parts of the factors add up to one: a softmax of their parameters. */
 static void take_parts(struct density *density, const double *position)
 {
     double sum = 0.0;
@@ -370,8 +371,8 @@ WIDENED(static void, multiply_O, multiply_by_O, (struct density * density), (den
  *
  * Noise of variance s^2 off the diagonal of d * d entries has eigenvalues up to 2 s sqrt(d), and a
  * factor of value v beyond half of that is seen as v + d s^2 / v. Those that are seen are taken as
- * they must have been, and slopes as far as they stand out of their noise along these
- * factors and beside them. */
+ * they must have been, and slopes as far as they stand out of their noise, along these
+ * factors and across them. */
 
 #define LEAST_PART 0.01 /* of the features' variance: a factor that is not seen */
 
@@ -533,7 +534,7 @@ static void start_features(double *position, const struct density *density,
 }
 
 /* slopes <- S^-1 z as far as z, the moments with w, stands out of its noise along the factors and
- * beside them; S has the factors' values and one own variance for all. Returns slopes' S slopes. */
+ * across them; S has the factors' values and one own variance for all. Returns slopes' S slopes. */
 static double guess_slopes(double *slopes, const struct density *density, const struct sight *sight)
 {
     size_t d = density->d;
@@ -574,6 +575,8 @@ static double guess_slopes(double *slopes, const struct density *density, const 
     return explained;
 }
 
+/* Slopes, and how much of w they explain, with the residual at least a fifth of its variance: a
+ * chain that starts where slopes explain everything hardly leaves. */
 static void start_response(double *position, const struct density *density,
                            const struct sight *sight)
 {
@@ -609,6 +612,7 @@ void density_start(double *position, struct density *density)
 
 /* ---------------------------------------------------------------- the parts */
 
+/* Parameters of a kind lie together, so that a pace or a prior covers a range of them. */
 static struct density_layout layout_of(size_t d, size_t q)
 {
     struct density_layout at = {.A = 0};
@@ -635,6 +639,7 @@ static struct density_weight weight_of(const struct tremolo_ballot *ballots)
     return weight;
 }
 
+/* What depends on the ballots and not on the position. */
 static void set_up(struct density *density)
 {
     const struct tremolo_ballot *ballots = density->ballots;

@@ -1,6 +1,6 @@
 /* density.h -- how likely moments are, given those of ballots; and sums in a fixed order.
  *
- * Parameters are all standard normal a priori but for those of means. See
+ * All parameters are standard normal a priori, except those of means. See
  * density.c for what they mean. */
 #ifndef REGRESSION_DENSITY_H
 #define REGRESSION_DENSITY_H
@@ -95,7 +95,7 @@ INLINE void add_products(double *y, double a, const double *u, const double *v, 
     }
 }
 
-/* A matrix whose entry (i, k) is at[i * down + k * along]. */
+/* A matrix with entry (i, k) at at[i * down + k * along]. */
 struct view {
     const double *at;
     size_t down;
@@ -140,8 +140,8 @@ INLINE void multiply(double *product, struct view A, const double *B, size_t str
     }
 }
 
-/* exp to 1e-14 relative, without the C library's, whose last bits differ from one machine to the
- * next; 0 for what is no number. */
+/* exp to 1e-14 relative, without the C library, because its last bits differ from one machine to
+ * the next; 0 for NaN. */
 INLINE double exponential(double x)
 {
     if (!(x > -700.0 && x < 700.0)) {
@@ -183,7 +183,7 @@ static inline double logarithm(double value)
 
 /* ---------------------------------------------------------------- the density */
 
-/* More are told apart by few fleets, and one column is the mean. */
+/* Few fleets can show more factors apart, and one column is the mean. */
 enum { DENSITY_FACTORS_MAX = 15 };
 
 /* What is expected of moments before any ballot: x lies within -1..1 for about nine of ten
@@ -200,7 +200,7 @@ enum { DENSITY_FACTORS_MAX = 15 };
 #define WSHARE_SPREAD   4.0
 #define MEAN_SPREAD     0.6 /* of means, which are */
 #define NEAR_SHARE      0.5 /* with this probability */
-#define NEAR_SPREAD     0.2 /* so much nearer to the middle */
+#define NEAR_SPREAD     0.2 /* the spread is smaller by this factor */
 
 /* Where each kind of parameter begins. */
 struct density_layout {

@@ -44,7 +44,7 @@ struct replicates {
 
 /* ---------------------------------------------------------------- moments */
 
-/* Where coordinate i of (1, x, y) stands in (x, 1, y). */
+/* The place in (x, 1, y) of coordinate i of (1, x, y). */
 static size_t place(size_t i, size_t d)
 {
     return i == 0 ? d : i <= d ? i - 1 : i;
@@ -73,6 +73,7 @@ static enum tremolo_status ballot_joint(double *M, const struct tremolo_ballot *
     return TREMOLO_OK;
 }
 
+/* M of all buckets but `skip`. */
 static enum tremolo_status joint_moments(double *M, const struct source *source, size_t skip)
 {
     struct system system;
@@ -108,6 +109,7 @@ static bool invert(double *inverse, double *S, const double *M, size_t d)
     return linear_positive_inverse(inverse, &logdet, d);
 }
 
+/* The mean squared residual of a prediction: c'Mc for c = (intercept, beta, -1). */
 static double loss_of(const double *M, size_t d, const double *beta, double intercept)
 {
     double c[INFER_MAX];
@@ -167,6 +169,7 @@ static void deviate(struct replicates *made)
     }
 }
 
+/* Jackknife covariance of two statistics, by their places in a row. */
 static double covariance_of(const struct replicates *made, size_t i, size_t j)
 {
     double sum = 0.0;
@@ -177,6 +180,7 @@ static double covariance_of(const struct replicates *made, size_t i, size_t j)
     return sum;
 }
 
+/* All statistics of all buckets, then without each bucket in turn, and how far each moved. */
 static enum tremolo_status replicate(struct replicates *made, const struct source *source,
                                      const double *beta, double intercept,
                                      const struct tremolo_units *units)
@@ -202,8 +206,9 @@ static enum tremolo_status replicate(struct replicates *made, const struct sourc
     return status;
 }
 
-/* ---------------------------------------------------------------- what is told */
+/* ---------------------------------------------------------------- answers */
 
+/* NaN throughout with as many features as buckets, or with a singular covariance. */
 static struct tremolo_f_test f_test_of(const struct replicates *made, size_t d)
 {
     struct tremolo_f_test test = {NAN, NAN, NAN, NAN};
@@ -230,6 +235,7 @@ static struct tremolo_f_test f_test_of(const struct replicates *made, size_t d)
     return test;
 }
 
+/* The interval is one of the variance, carried through the root; unknown when it reaches zero. */
 static struct tremolo_measured residual_of(const struct replicates *made, double variance,
                                            double scale, double t)
 {
@@ -242,6 +248,7 @@ static struct tremolo_measured residual_of(const struct replicates *made, double
                                      .high = known ? scale * sqrt(variance + t * error) : NAN};
 }
 
+/* The interval is one of the logarithm, because the variance of an inflation grows with it. */
 static struct tremolo_measured inflation_of(const struct replicates *made, size_t i, double t)
 {
     size_t at = made->at.inflations + i;

@@ -1,13 +1,16 @@
 /* distribution.c -- the seeded generator, and normal, Student and chi-square distributions.
  *
  * The normal comes from erfc, which keeps its relative accuracy far into the
- * tail. Student's comes from the beta distribution of the privacy room.
+ * tail. Student's comes from the beta distribution of the privacy module.
  * Quantiles are found by bisection on the tail probability: slow, but
  * it cannot fail and nothing here is called in a loop.
  *
- * The noncentral chi-square is a Poisson mixture of central ones whose degrees grow by two, and
- * those follow from each other by one positive term each: nothing cancels, so the relative
- * accuracy of the tail stays far out. */
+ * The noncentral chi-square is a Poisson mixture of central ones with degrees that grow by two,
+ * and each of those follows from the one before by one positive term: nothing cancels, so the
+ * tail keeps its relative accuracy far out.
+ *
+ * The generator is splitmix64: a result must be the same on every machine from the same seed, and
+ * a seed and a stream must give independent numbers. It protects no one. */
 #include "regression.h"
 
 #include <float.h>
@@ -47,6 +50,7 @@ static double normal_cdf_of(double x, double unused)
     return tremolo_normal_cdf(x);
 }
 
+/* By symmetry from the upper half. */
 static double quantile(double p, double (*cdf)(double, double), double degrees)
 {
     if (!(p > 0.0 && p < 1.0)) {
@@ -187,11 +191,13 @@ struct tremolo_random tremolo_random_from(uint64_t seed, uint64_t stream)
     return random;
 }
 
+/* 53 bits, centred between steps: neither 0 nor 1 comes out, so a logarithm is safe. */
 double tremolo_random_uniform(struct tremolo_random *random)
 {
     return ((double)(tremolo_random_bits(random) >> 11) + 0.5) * 0x1p-53;
 }
 
+/* Box and Muller; the second number of the pair is not kept, so that a stream has no hidden state. */
 double tremolo_random_normal(struct tremolo_random *random)
 {
     double u = tremolo_random_uniform(random);

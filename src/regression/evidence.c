@@ -1,4 +1,4 @@
-/* evidence.c -- from exact sums over reports to moments whose noise is known.
+/* evidence.c -- from exact sums over reports to moments with noise of known size.
  *
  * Noisy samples. A released row is keep * scale * x + W + noise. Dividing by keep * scale gives
  * u = x + noise', and
@@ -12,8 +12,8 @@
  *
  * Ballots. A decoded ballot has the mean phi = svec(uu') and the variance c^2 in each coordinate,
  * so an entry of the mean of uu' has the variance c^2/K on and c^2/(2K) off the diagonal. A
- * protected response counts 3/2 times beside the constant and half beside itself in
- * phi: these two entries have the variances 2/9 c^2/K and 4 c^2/K.
+ * protected response's product with the constant counts 3/2 times in phi and its square counts
+ * half: these two entries have the variances 2/9 c^2/K and 4 c^2/K.
  *
  * A public response is multiplied in here. Its mean is taken off first (it is public), so
  * that the noise of the products is uncorrelated with that of the features' moments:
@@ -46,6 +46,7 @@ static bool release_is_sane(const struct tremolo_sample_release *release)
            positive(release->response_scale);
 }
 
+/* Empty evidence in two pieces of memory; NULL when there is none. */
 static struct tremolo_debiased *evidence_new(size_t d)
 {
     size_t n = d + 1;
@@ -85,6 +86,7 @@ static double unit_of(const struct tremolo_sample_release *release, size_t coord
                                      : release->response_scale;
 }
 
+/* The known part of E u u' that is noise, in scaled units. Modulation touches features alone. */
 static void set_bias(struct tremolo_debiased *evidence,
                      const struct tremolo_sample_release *release)
 {
@@ -107,6 +109,7 @@ static void set_bias(struct tremolo_debiased *evidence,
     evidence->largest = release->largest;
 }
 
+/* Wire integers to scaled units. */
 static void set_bucket(struct bucket *bucket, const struct tremolo_sums *sums,
                        const struct tremolo_sample_release *release)
 {
@@ -229,6 +232,7 @@ void tremolo_debias_moments(double *S, double *Z, double *yy,
 
 /* ---------------------------------------------------------------- pooling */
 
+/* Rounds of the same devices: same features, and the same devices in each bucket. */
 static bool rounds_agree(const struct tremolo_debiased *const *rounds, size_t count)
 {
     for (size_t t = 0; t < count; t++) {
@@ -331,6 +335,7 @@ static size_t entry(size_t i, size_t j, size_t n)
     return i * n - i * (i + 1) / 2 + j;
 }
 
+/* At least two buckets with ballots: the jackknife needs them. */
 static enum tremolo_status check(const struct tremolo_ballot_sums *buckets, size_t count,
                                  const struct tremolo_ballot_release *release)
 {
@@ -385,6 +390,7 @@ static void take_triangle(double *M, size_t n, size_t size, const int64_t *row, 
     }
 }
 
+/* The response is a coordinate like the others, except for how often two of its products count. */
 static void take_private(double *M, const struct tremolo_ballot *ballots,
                          const struct tremolo_ballot_sums *sums, double unit)
 {
@@ -395,6 +401,7 @@ static void take_private(double *M, const struct tremolo_ballot *ballots,
     M[n * n - 1] /= SQUARE_TIMES;
 }
 
+/* The response is multiplied in, minus its mean; see the head of this file. */
 static void take_public(double *M, const struct tremolo_ballot *ballots,
                         const struct tremolo_ballot_sums *sums, double unit, double scale)
 {
@@ -414,6 +421,7 @@ static void take_public(double *M, const struct tremolo_ballot *ballots,
     M[p * n + p] = (times_yy - 2.0 * mean * times_y + mean * mean * M[0]) / (h * h);
 }
 
+/* Variances by kind of entry, for one device. */
 static void set_noise(struct tremolo_ballot *ballots, double c)
 {
     double h2 = ballots->h * ballots->h;

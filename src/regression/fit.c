@@ -2,8 +2,13 @@
  *
  * Samples: `auto`, the paper's one-shot ridge and `unbiased`. All three solve S beta = Z for debiased moments. `unbiased` takes S as it is,
  * possibly indefinite; `one-shot` adds a ridge; `auto` replaces S and Z by positive,
- * shrunken estimates (shrink.c). The intercept comes from the means. The second part of the file
- * is for ballots. */
+ * shrunken estimates (shrink.c). The intercept comes from the means.
+ *
+ * Prediction and conclusion are apart on purpose: a shrunken coefficient predicts better and has no
+ * honest interval, so tables come from infer.c and never from here. What a fit says of itself, its
+ * R^2, is withheld (NaN) where noise hides it, by a rule that does not look at the R^2.
+ *
+ * The second part of the file is for ballots. */
 #include "evidence.h"
 #include "linear.h"
 
@@ -33,6 +38,7 @@ static size_t count_negative(const double *values, size_t d)
     return negative;
 }
 
+/* Of a symmetric matrix, from its eigenvalues in any order. */
 static double condition_of(const double *values, size_t d)
 {
     double largest = 0.0;
@@ -144,6 +150,8 @@ static double mean_of(const struct tremolo_debiased *evidence, size_t coordinate
     return mean * sum / mass;
 }
 
+/* The moments are about the means with an intercept; the intercept then makes the prediction go
+ * through these means, which `auto` shrinks first. */
 enum tremolo_status tremolo_fit(double *beta, struct tremolo_fit *fit,
                                 const struct tremolo_debiased *evidence,
                                 const struct tremolo_fit_options *options)
@@ -252,7 +260,7 @@ void tremolo_fit_to_own(double *own_beta, double *own_intercept, const double *b
  * weighted mean square of the difference of the two predictions by E s^2 (1 - k/s^2)^2 r^2,
  * which for k = 2 low high / (low + high) is at most ((high - low)/(high + low))^2 E s^2 r^2. */
 
-#define WIDEST_NOISE 0.4 /* of R^2 as M has it, one standard deviation */
+#define WIDEST_NOISE 0.4 /* of R^2 by M, one standard deviation */
 #define LEAST_TRUST  0.2 /* of slopes without a sign of a signal: a third of what they explain */
 #define CLEAR_SDS    3.0 /* so far from nothing is noise alone once in 50 (1 feature) to 200 (40) */
 
@@ -267,6 +275,7 @@ static double loss(const double *theta, const double *M, size_t n)
     return sum;
 }
 
+/* R^2 of theta under M, about the mean of w. */
 static double share_explained(const double *theta, const double *M, size_t n)
 {
     size_t p = n - 1;
@@ -281,7 +290,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The share p of `count` sorted draws; beyond the outermost two it is told by a normal tail. */
+/* The share p of `count` sorted draws; beyond the outermost two it is that of a normal tail. */
 static double quantile(const double *sorted, size_t count, double p, double mean, double sd)
 {
     double at = p * (double)(count - 1);
@@ -328,11 +337,11 @@ static void hold_back(double *theta, double trust, const double *M, size_t n)
     theta[0] /= M[0];
 }
 
-/* Where little is seen the posterior is mostly its prior, and sure of it. So nothing is said of
- * R^2 where M itself could not tell it: R^2 = 1 - L/T with the loss L of theta and the response's
- * variance T, both linear in M but for the mean, and their noise is known. Whether it is said must
- * not depend on how large it came out, or what is said would be too small on average: so it is
- * asked of slopes that explain half of T, as P, the posterior mean of M, has it. */
+/* Decide whether R^2 can be quoted. Where the ballots show little, the posterior is mostly its prior, and it looks
+ * certain. So R^2 is quoted only where M itself could show it: R^2 = 1 - L/T with the loss L of
+ * theta and the response's variance T; both are linear in M, except for the mean, and their noise
+ * is known. The decision must not depend on how large R^2 came out, or quoted values would be
+ * biased: so it is made for slopes that explain half of T, under P, the posterior mean of M. */
 static bool is_told(const double *theta, const double *P, const struct tremolo_ballot *ballots)
 {
     const double *M = ballots->M;
@@ -402,6 +411,7 @@ static bool spectrum(double *values, double *work, const double *M, size_t n)
     return linear_eigenvalues(values, work, n - 1);
 }
 
+/* What a fit says of itself except R^2; `M` is the matrix that was solved. */
 static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double *theta,
                                     const double *M, double *work,
                                     const struct tremolo_ballot *ballots)

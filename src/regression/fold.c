@@ -7,8 +7,8 @@
  * short runs are cheaper row by row. Values are checked before the first row
  * is added, so that a refused call changes nothing.
  *
- * The panel has one more column than a row has coordinates: a constant 1,
- * whose products with the others are the plain sums. A public response may
+ * The panel has one more column than a row has coordinates: a constant 1;
+ * its products with the others are the plain sums. A public response may
  * use all 15 bits where features use 11, and would shorten every chunk; it is
  * then split in two columns, y = 256 high + low with |high| and |low| at most
  * 128, and put together again in 64 bits:
@@ -119,7 +119,7 @@ static const struct fold_kernel plain_kernel = {plain_transpose, plain_tile, pla
 /* ---------------------------------------------------------------- the kernel for AVX2
  *
  * Chosen at run time: the functions carry the target attribute themselves, so the file is
- * built with the flags of every other and they run only where the processor has it. */
+ * built with the flags of every other, and they run only on a processor with AVX2. */
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define AVX2        __attribute__((target("avx2")))
@@ -346,6 +346,7 @@ static size_t rows_bound(int max)
     return FOLD_LANES * (size_t)(INT32_MAX / (2 * (int64_t)max * max));
 }
 
+/* As long as lanes allow and the cache holds. */
 static size_t panel_rows(const struct tremolo_moments *moments, size_t columns)
 {
     int largest = moments->feature_max;
@@ -452,7 +453,7 @@ static void split_response(const struct tremolo_moments *moments, size_t rows)
     }
 }
 
-/* The constant column is 1 throughout but for the padding of a short panel. */
+/* The constant column is 1 throughout, except in the padding of a short panel. */
 static void set_ones(const struct fold_workspace *work, size_t from, size_t to, int16_t value)
 {
     int16_t *ones = work->panel + (work->columns - 1) * work->stride;
@@ -580,6 +581,7 @@ struct wide_extent {
     uint8_t largest[BALLOT_STEP];
 };
 
+/* Sixteen values at once; a square of one is at most 2^14. */
 static void extend(struct wide_extent *wide, const int8_t value[BALLOT_STEP])
 {
     for (size_t k = 0; k < BALLOT_STEP; k++) {
@@ -624,6 +626,7 @@ static bool count_extent(struct moments_tail *tail, const struct extent *extent)
            (limits->cut_values && extent->largest > limits->value);
 }
 
+/* A loop of its own after the fold: reports beyond the cut are rare, so this is cheap. */
 static void tail_rows(struct tremolo_moments *moments, const int16_t *rows, const uint8_t *buckets,
                       size_t count)
 {
@@ -668,6 +671,7 @@ static bool buckets_valid(const uint8_t *buckets, size_t count)
     return (all & ~UINT64_C(0x1f1f1f1f1f1f1f1f)) == 0;
 }
 
+/* Whether the caller may add these rows, and whether there is room for them. */
 static enum tremolo_status check_addition(const struct tremolo_moments *moments,
                                           const int16_t *rows, const uint8_t *buckets, size_t count)
 {

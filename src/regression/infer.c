@@ -13,8 +13,9 @@
  * Agreement of the two is a check on the data; a jackknife well above the sandwich
  * points at unequal residual variance.
  *
- * A coefficient counts as identified when its
- * set is bounded. */
+ * Samples and ballots go through the same steps: solve, the model's covariance, score sets, and
+ * the estimates without each bucket. Only the model and the score set differ. A coefficient
+ * counts as identified when its score set is bounded. */
 #include "evidence.h"
 
 #include <math.h>
@@ -86,6 +87,8 @@ struct score_set {
     bool usable;     /* false when the matrix is singular: every set is ALL */
 };
 
+/* From the quadric T in (beta, -1): the inverse, centre and minimum that every combination of
+ * coefficients needs. A singular T is no failure: all sets are the whole line then. */
 static enum tremolo_status score_from_quadric(struct score_set *set, const double *T, size_t p)
 {
     size_t q = p + 1;
@@ -157,6 +160,7 @@ done:
     return status;
 }
 
+/* The set of w'beta by the three cases above. */
 static enum tremolo_interval_shape score_interval(double *low, double *high,
                                                   const struct score_set *set, const double *w)
 {
@@ -237,9 +241,9 @@ static void sample_sandwich(struct analysis *analysis, const struct system *syst
     linear_sandwich(analysis->covariance, analysis->work, analysis->inverse, p);
 }
 
-/* The planner's number at its usual guesses and this noise: what noise hides gives no better
- * ones, and whoever planned reads the same number again. Scaled features lie in -1..1, or
- * have the variance 1 where larger ones are released. */
+/* The planner's number at its usual guesses and this noise. Reports that hide a coefficient give no
+ * better guesses, and an analyst who planned the study reads the same number again. Scaled features
+ * lie in -1..1, or have the variance 1 where larger ones are released. */
 static double sample_devices(const struct tremolo_debiased *evidence)
 {
     size_t d = evidence->d;
@@ -268,7 +272,7 @@ static double sample_devices(const struct tremolo_debiased *evidence)
  * buckets assumes neither. Both hold while noise sqrt(d) / lambda_min is at most 0.21.
  *
  * The score set needs no such condition: at the true theta G has mean zero whatever M_aa is.
- * V_ij is v/2 off and v on the diagonal and V_iw for the response, hence
+ * V_ij is v/2 off and v on the diagonal and V_iw for the response, so
  *     Omega <= c' diag(v .. v, V_iw) c I,
  * sampling <= lambda_max c'Mc / K I with the positive part of M, and
  *     |G|^2 <= z^2 c' [diag(v .. v, V_iw) + lambda_max M / K] c
@@ -318,6 +322,7 @@ static double positive_part(double *M, double *work, size_t n)
     return fmax(values[n - 1], 0.0);
 }
 
+/* The quadric of the section's head, with the first equation weighted down where its noise is larger. */
 static enum tremolo_status score_of_ballots(struct score_set *set,
                                             const struct tremolo_ballot *ballots, double level)
 {
@@ -455,6 +460,7 @@ static double jackknife_variance(const struct analysis *analysis, const double *
 
 /* ---------------------------------------------------------------- one line */
 
+/* One line of the table, for one combination w of the coefficients plus a constant. */
 static void describe(struct tremolo_coefficient *row, const struct analysis *analysis,
                      const double *w, double constant, double level)
 {
@@ -592,6 +598,7 @@ static void say_count(char text[COUNT_BYTES], double count)
     text[at] = '\0';
 }
 
+/* The second half of the sentence: how many devices would do. */
 static void say_needed(char *text, size_t capacity, double needed, uint64_t devices)
 {
     char count[COUNT_BYTES];

@@ -1,4 +1,8 @@
-/* linear.c -- dense operations over LAPACK; see linear.h. */
+/* linear.c -- dense operations over LAPACK; see linear.h.
+ *
+ * All matrices of this module go through these functions, so that storage (symmetric, in full),
+ * thresholds of singularity and the number of threads are decided in one place. Where LAPACKE has a
+ * variant that takes its work space, it is used: the others check their input for NaN each time. */
 #include "linear.h"
 
 #include <float.h>
@@ -15,8 +19,8 @@ static void use_one_thread(void)
     openblas_set_num_threads(1);
 }
 
-/* OpenBLAS keeps its thread count per process, so one call is enough; nobody goes on
- * before it was made. */
+/* OpenBLAS keeps its thread count per process, so one call is enough; pthread_once()
+ * makes other threads wait for it. */
 double *linear_new(size_t count)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,10 @@
-/* moments.c -- the life of struct tremolo_moments: making, merging, reading, and its bytes. What adds
- * reports to it is in fold.c. */
+/* moments.c -- the life of struct tremolo_moments: making, merging, reading, and its bytes. fold.c
+ * adds reports to it.
+ *
+ * Sums are exact 64-bit integers, apart for each of 32 buckets. Integers make the result independent
+ * of order, threads and sharding to the bit, so that a server, a cluster and a file of the same
+ * reports agree; the limits on counts keep every sum below 2^63. Rows and ballots share the object:
+ * a bucket is an array of sums, and only adding and reading know what they mean. */
 #include "moments_internal.h"
 
 #include <stdlib.h>
@@ -9,6 +14,7 @@
 
 /* ---------------------------------------------------------------- making */
 
+/* One piece of zeroed memory for all buckets; NULL when there is none. */
 static int64_t *sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products)
 {
     int64_t *storage = calloc(count * (sums + products), sizeof *storage);
@@ -28,6 +34,7 @@ static void sums_add(struct bucket_sums *into, const struct bucket_sums *from, s
     }
 }
 
+/* Both callers and files ask: a shape that passes cannot overflow a sum. */
 static bool shape_is_sound(const struct tremolo_moments_shape *shape)
 {
     size_t n = shape->coordinates;
@@ -123,13 +130,12 @@ unsigned tremolo_bucket_of(const uint8_t report_id[16])
 
 /* ---------------------------------------------------------------- the tail
  *
- * Reports that honest noise hardly explains, counted and kept apart.
- *
- * Beside the sums over all reports stand counts of those whose squared norm, or one of whose
- * coordinates, exceeds what honest reports rarely do, and sums over those beyond the limit
- * called the cut. All minus these is what a robust estimate is made from. Integers again: the
- * same whatever the order and the sharding. */
+ * Reports that honest noise hardly explains are counted and also summed apart. There are counts of
+ * reports with a squared norm, or a coordinate, beyond limits that honest reports rarely pass, and
+ * sums over the reports beyond the limit called the cut. A robust estimate uses all sums minus
+ * these. They are integers, too: the same whatever the order and the sharding. */
 
+/* Limits must increase, and some coordinate must count. */
 static bool limits_sound(const struct tremolo_tail_limits *limits, size_t n)
 {
     bool sound = limits->released >= 1 && limits->released <= n && limits->value >= 1;
@@ -185,6 +191,7 @@ static bool limits_equal(const struct tremolo_tail_limits *a, const struct tremo
            memcmp(a->norm2, b->norm2, sizeof a->norm2) == 0;
 }
 
+/* Where the two were watched by different limits the counts say nothing, and are dropped. */
 static void tail_merge(struct tremolo_moments *moments, const struct tremolo_moments *other)
 {
     struct moments_tail *tail = moments->tail;
@@ -366,6 +373,7 @@ enum {
 
 static const uint8_t magic[4] = {'T', 'R', 'M', 'M'};
 
+/* The table is made each time: a file is read or written rarely, and there is no state. */
 static uint64_t checksum(const uint8_t *bytes, size_t length)
 {
     uint64_t table[256];
@@ -464,6 +472,7 @@ static int64_t bound_of(const struct tremolo_moments *moments, size_t coordinate
     return coordinate + 1 == moments->n ? moments->response_max : moments->feature_max;
 }
 
+/* Sums in the order of the byte table, each with the bound that honest sums obey. */
 static void code_rows(struct coder *coder, const struct bucket_sums *sums,
                       const struct tremolo_moments *moments)
 {
@@ -479,6 +488,7 @@ static void code_rows(struct coder *coder, const struct bucket_sums *sums,
     }
 }
 
+/* The same for the parts of ballots; the bound grows by the response with each part. */
 static void code_ballots(struct coder *coder, const struct bucket_sums *sums,
                          const struct tremolo_moments *moments)
 {
@@ -510,6 +520,7 @@ static uint8_t *put_sums(uint8_t *at, const struct bucket_sums *sums,
     return coder.to;
 }
 
+/* False when the count or a sum is impossible; *at is behind the sums in any case. */
 static bool get_sums(struct tremolo_moments *moments, struct bucket_sums *sums, const uint8_t **at)
 {
     sums->count = get(at, 8);
@@ -597,6 +608,7 @@ static bool get_beyond(struct tremolo_moments *moments, const uint8_t *at, const
     return at == end;
 }
 
+/* What was counted beyond a limit is at most what was counted beyond the one before it. */
 static enum tremolo_status get_tail(struct tremolo_moments *moments, const uint8_t *at,
                                     const uint8_t *end)
 {
@@ -628,6 +640,7 @@ static enum tremolo_status get_tail(struct tremolo_moments *moments, const uint8
     return good && get_beyond(moments, at, end) ? TREMOLO_OK : TREMOLO_MALFORMED;
 }
 
+/* The length follows from the head, so that nothing is allocated for a length that does not fit. */
 static enum tremolo_status get_head(struct tremolo_moments_shape *shape, bool *has_tail,
                                     const uint8_t **at, size_t length)
 {

@@ -5,7 +5,7 @@
  * For the unbiased estimator Cov = S^-1 Omega S^-1 / K with
  *     Omega = (s^2 + n |beta|^2)(S + n I) + n^2 beta beta',
  * n the noise variance per coordinate, alpha undone, modulation spread evenly.
- * With n = 0 this is ordinary least squares, whose risks are the minimax
+ * With n = 0 this is ordinary least squares; its risks are the minimax
  * references s^2 d/K (prediction) and s^2 tr S^-1/K (estimation): the price of
  * privacy is the ratio.
  *
@@ -193,6 +193,7 @@ enum tremolo_status tremolo_plan_devices(double *devices, const struct tremolo_p
     return TREMOLO_OK;
 }
 
+/* The wanted width is the one at which the guessed coefficient stands out. */
 double tremolo_plan_needed(const struct tremolo_plan_input *input)
 {
     struct tremolo_plan_input usual = *input;
@@ -349,7 +350,7 @@ enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *
  * The guess is the same: d features of equal variance and correlation about the
  * middle of their ranges, coefficients in no particular direction with the stated R^2. With
  * mass = 1/(h^2 + rest + E|x|^2) and nu the noise variance of a diagonal entry of the mean
- * moments, the estimate ballot_along an eigendirection of the features' covariance (value L) has
+ * moments, the estimate along an eigendirection of the features' covariance (value L) has
  *     noise    nu/2 (1 + g^2 |b|^2 (1 + 1/d)) / (mass L g)^2         all protected
  *              nu/2 (E y^2 / h^2 + |b|^2 (1 + 1/d)) / (mass L)^2     features only
  *     sampling residual / (L K).
@@ -362,8 +363,8 @@ enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *
  * square of a coefficient, times one plus the squared noise of a feature's variance by that
  * variance, it keeps 1/(1 + 1.3 r + r^2/10) of what a direction explains: fitted to an earlier
  * form of the estimator with 1 to 24 features, correlations of 0 and 0.3, 2,000 to 128,000 devices,
- * epsilon 0.5 to 4 and R^2 of 0.2 to 0.8. It is within 0.05 in 92% of 472 cells, whose own
- * errors were up to 0.06; it is too high by up to 0.2 where 2,000 devices meet epsilon 1 or
+ * epsilon 0.5 to 4 and R^2 of 0.2 to 0.8. It is within 0.05 in 92% of 472 cells, which had errors of up
+ * to 0.06 themselves; it is too high by up to 0.2 where 2,000 devices meet epsilon 1 or
  * less. The mean of the response costs its variance, at most MEAN_PRIOR.
  *
  * A trusted server sees the same points and adds noise to their sum once. */
@@ -417,13 +418,14 @@ static double ballot_smallest(const struct ballot_guess *guess, double wider)
     return guess->mass * fmin(smallest(&guess->all) / wider, h2);
 }
 
+/* The noise by the smallest eigenvalue: how far the matrix can be trusted to be positive. */
 static double ratio_of(const struct ballot_guess *guess, double devices, double wider)
 {
     return sqrt(noise_of(guess, devices) * guess->all.d / 2.0) / ballot_smallest(guess, wider);
 }
 
-/* Variance of the estimate ballot_along eigendirection k, to first order, with so much of the
- * noise in the features' own moments. */
+/* Variance of the estimate along eigendirection k, to first order, with the share `own` of
+ * the noise in the features' own moments. */
 static double ballot_along(const struct ballot_guess *guess, int k, double devices, double own)
 {
     const struct tremolo_ballot_plan_input *input = guess->input;
@@ -435,6 +437,7 @@ static double ballot_along(const struct ballot_guess *guess, int k, double devic
     return noise / (moment * moment) + guess->all.own / (guess->all.values[k] * devices);
 }
 
+/* The standard error of a coefficient: first order, widened for noise in the inverted matrix. */
 static double ballot_error(const struct ballot_guess *guess, double devices)
 {
     double ratio = ratio_of(guess, devices, 1.0);
@@ -455,6 +458,7 @@ static double mean_variance(const struct ballot_guess *guess, double devices)
     return noise / (moment * moment) + input->response_variance / devices;
 }
 
+/* What the regularised prediction keeps of r2, direction by direction, minus the price of the mean. */
 static double expected_r2(const struct ballot_guess *guess)
 {
     double devices = guess->input->devices;

@@ -1,7 +1,7 @@
 /* posterior.c -- the moments that ballots leave likely.
  *
- * Solving the noisy M as it is would be hopeless, and a ridge needs a constant that nobody can
- * tune without private data. Instead M is replaced by its posterior mean under what is public
+ * Solving the noisy M as it is would be hopeless, and a ridge needs a constant that cannot be
+ * tuned without private data. Instead M is replaced by its posterior mean under what is public
  * (density.c), taken over a Hamiltonian Monte Carlo chain started where the noisy M lies.
  * Seed, length and order of operations are fixed, and so is how each is rounded: the same sums
  * give the same result. */
@@ -15,12 +15,12 @@
 
 /* ---------------------------------------------------------------- shares drawn again
  *
- * Shares and scales anew, with the moments as they are.
+ * Draw shares and scales again, and leave the moments as they are.
  *
  * Where ballots tell loadings and slopes well, the shares that say how large these should be
  * hardly move in a chain: it would have to move all of them at once. Here the loadings F, own
- * variances, slopes and the residual variance of w stay, and with them M. Left are the shares,
- * whose density given all that is
+ * variances, slopes and the residual variance of w stay, and with them M. Left are the shares;
+ * given all that, their density is
  *     prior(shares) prior(A, b, t) |d(A, b, t) / d(F, slopes, own, residual)|.
  * Each of them takes a random step, accepted as Metropolis would. */
 
@@ -36,6 +36,7 @@ struct kept {
     double residual;
 };
 
+/* Sums over features of what stays; the density of the shares needs no more. */
 static struct kept keep(const struct density *density)
 {
     struct kept kept = {.residual = density->residual};
@@ -90,6 +91,7 @@ static double energy_of_shares(const struct density *density, const struct kept 
     return 0.5 * sum;
 }
 
+/* The position with these shares that has the same moments. */
 static void take_shares(double *position, const struct density *density,
                         const struct shares *shares)
 {
@@ -123,6 +125,7 @@ static void take_shares(double *position, const struct density *density,
     }
 }
 
+/* Propose each share in turn, with two strides; moments and all else stay. */
 static void density_rescale(double *position, struct density *density,
                             struct tremolo_random *random)
 {
@@ -339,6 +342,7 @@ static void mirror(double *M, size_t n)
     }
 }
 
+/* Warm up, adapting the step; then average the moments, and keep evenly spaced positions as draws. */
 static void run(double *mean, struct ballot_posterior *posterior, struct length length)
 {
     struct chain *chain = &posterior->chain;

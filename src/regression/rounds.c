@@ -1,5 +1,10 @@
 /* rounds.c -- the paper's rounds: release, debias, step, project, turn V.
  *
+ * A round is a gradient step: beta <- beta - eta (S beta - Z), projected onto a ball. V is drawn
+ * orthogonal to beta, as in the paper.
+ * Directions follow from the seed and the round's number, so that a server that restarts, and an
+ * analyst with the file of reports, repeat the same rounds to the bit.
+ *
  * Each round is a fresh release, so the callback owns the budget. Rounds are kept
  * until the end for those who want them pooled, because that uses what the last iterate
  * throws away: all rounds together carry the whole budget's information. */
@@ -115,6 +120,7 @@ struct iteration {
     bool keeps;  /* their evidence, too */
 };
 
+/* The largest eigenvalue of S in size, which the step is divided by. */
 static enum tremolo_status operator_norm(double *norm, struct iteration *it)
 {
     double values[TREMOLO_MAX_FEATURES];
@@ -126,6 +132,7 @@ static enum tremolo_status operator_norm(double *norm, struct iteration *it)
     return *norm > 0.0 ? TREMOLO_OK : TREMOLO_SINGULAR;
 }
 
+/* Onto the ball of this radius; 0 is no ball. */
 static void project(double *beta, size_t d, double radius)
 {
     double length = sqrt(linear_dot(beta, beta, d));
@@ -159,6 +166,7 @@ static enum tremolo_status ask_round(struct iteration *it, tremolo_round_fn roun
     return TREMOLO_OK;
 }
 
+/* A gradient step on the moments of the next round. */
 static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn round, void *context)
 {
     const struct tremolo_iterate_options *options = it->options;
@@ -188,6 +196,7 @@ static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn roun
     return TREMOLO_OK;
 }
 
+/* `auto` on all rounds together. */
 static enum tremolo_status fit_pool(double *beta, const struct iteration *it)
 {
     struct tremolo_debiased *pool = NULL;

@@ -11,7 +11,7 @@
  * is a sensible discrepancy, and it is what keeps P positive: explained variance
  * can never exceed the response's, which is the strongest thing known about S
  * when noise is large. The other lines are worth nu, kappa and omega
- * pseudo-devices without noise. They vanish beside K as K grows or noise falls.
+ * pseudo-devices without noise. They lose their weight as K grows or noise falls.
  *
  * The constants come from the same moments:
  *   mu     the mean eigenvalue of S, as its posterior mean under a flat prior above
@@ -95,7 +95,7 @@ struct shrink_constants {
 #define SUFFICIENT          1e-4 /* share of the promised decrease that a step must bring */
 #define CURVATURE_LEAST     0.25 /* of what the information alone would give */
 #define EXPLAINED_MOST      0.99 /* of yy, at the start: */
-#define EXPLAINED_AT_START  0.5  /* of what is more so much is kept */
+#define EXPLAINED_AT_START  0.5  /* the share kept of an excess */
 
 enum { PAIRS = 12, EVALUATIONS_MAX = 80, HALVINGS_MAX = 30, BISECTIONS = 60 };
 
@@ -189,7 +189,7 @@ static void prior_of_response(struct search *search, double *loss, double *G)
     row[d] = slope;
 }
 
-/* The likelihood: M is diagonal but for its last row and column, so A^-1 M A^-1 is a product of
+/* The likelihood: M is diagonal except for its last row and column, so A^-1 M A^-1 is a product of
  * scaled columns with themselves and two of one column with another. */
 static bool likelihood(struct search *search, double *loss, double *G, const double *P)
 {
@@ -491,6 +491,7 @@ static void turn(double *to, const struct search *search, const double *from, do
     to[n * n - 1] = from[n * n - 1];
 }
 
+/* Into the basis in which M's features are diagonal; false when LAPACK does not converge. */
 static bool turn_problem(struct search *search)
 {
     const struct shrink_problem *problem = search->problem;
@@ -639,6 +640,7 @@ static double spread_of(double *sd, const struct shrink_problem *problem, double
     return spread;
 }
 
+/* The spread of eigenvalues as far as it stands out of noise, else the prior's. */
 static double choose_nu(const struct shrink_problem *problem, double mean, double mu)
 {
     double d = (double)problem->d;
@@ -680,6 +682,7 @@ static void choose_direction(struct shrink_constants *c, const struct shrink_pro
     }
 }
 
+/* A ratio of variances from a rough R^2, bounded at both ends. */
 static double choose_kappa(size_t d, double signal, double mu, double yy)
 {
     double r = fmin(signal / (mu * yy), LARGEST_SIGNAL);

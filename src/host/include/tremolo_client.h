@@ -123,8 +123,8 @@ struct tremolo_client; /* opaque */
 /* Lock the state, if there is one, fetch and verify the study, ask the policy. Statuses of
  * refusal: NOT_TRUSTED, POLICY_REFUSED, LEDGER_*; of the server's side:
  * BAD_SIGNATURE, WRONG_STUDY, BAD_STUDY, BAD_ANSWER, SERVER_REFUSED,
- * NETWORK_FAILED. Options are copied, but for the functions' contexts and
- * files. *client is untouched on failure; `why` then holds a sentence. */
+ * NETWORK_FAILED. Wrong options: BAD_ADDRESS, BAD_DEVICE, LONG_NAME. Options are
+ * copied; contexts of functions and files are not. *client is untouched on failure; `why` then holds a sentence. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_client_open(struct tremolo_client **client, char why[TREMOLO_CLIENT_WHY_BYTES],
                     const struct tremolo_client_options *options,

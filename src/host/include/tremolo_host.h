@@ -38,8 +38,8 @@ struct tremolo_host_range {
 TREMOLO_MUST_USE enum tremolo_status tremolo_host_raw(int32_t *raw, double value,
                                                       const struct tremolo_host_range *range);
 
-/* A ledger of one study in memory: for simulated devices, whose budget ends
- * with the program. Zero it before enrolment. */
+/* A ledger of one study in memory, for simulated devices: the budget ends with
+ * the program. Zero it before enrolment. */
 struct tremolo_host_memory {
     struct tremolo_slot slot[2];
 };

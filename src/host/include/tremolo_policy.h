@@ -10,22 +10,22 @@
  * chooses: at a tiny distance, or with narrow bounds, a small epsilon
  * protects nothing. Both maxima are therefore counted between people this policy
  * calls neighbours: "distance": "any" two (the default), or those who differ by
- * at most so much in each feature, in the unit in which this device gives it:
- * ten years of age alone, or 2500 steps alone, or part of each (shares of
- * these, whose squares add up to at most 1; not ten years and 2500 steps at once). For a choice
- * of answers, and for a number, too, true means any difference, beside all others; false that
- * people who differ there are not protected. A study with a distance is refused unless all of its features, and a
- * private response, are named; its bounds turn what they say into half ranges, the
- * unit in which the device core charges. No number of half ranges is accepted
- * here: its size in years or steps would be the server's choice.
+ * at most a number in each feature, in the unit in which this device gives it:
+ * ten years of age alone, or 2500 steps alone, or a share of each (the squares of the shares
+ * add up to at most 1; not ten years and 2500 steps at once). For a choice of answers, and for a
+ * number, too, true means any difference, together with all others; false means that people who
+ * differ there are not protected. A study with a distance is refused unless all of its features,
+ * and a private response, are named. Its bounds turn the numbers into half ranges, the unit in
+ * which the device core charges. A policy cannot name half ranges itself: their size in
+ * years or steps would be the server's choice.
  *
  * Ballots cost pure epsilon, noisy samples mu^2. epsilon_total is over both: the
  * sum of what ballots cost and of epsilon(mu, delta) of all noisy samples.
  *
  * epsilon_total becomes the ledger's budget when the device is enrolled and
  * cannot be raised afterwards; the others are asked for every study. Reports
- * are charged for the policy's neighbours. Whoever changes these later has a total
- * that holds for people who were neighbours all the time. */
+ * are charged for the policy's neighbours. After a change of these the total holds for
+ * people who were neighbours before and after it. */
 #ifndef TREMOLO_POLICY_H
 #define TREMOLO_POLICY_H
 

@@ -32,7 +32,7 @@ enum {
     TREMOLO_MAX_FOLD_COORDINATES = 257, /* 256 features and the response */
     TREMOLO_MAX_FOLD_VALUE = 32767,
     TREMOLO_MAX_FOLD_THREADS = 64,
-    TREMOLO_MAX_BALLOT_ENTRIES = 33412, /* products of 258 numbers, and one beside them */
+    TREMOLO_MAX_BALLOT_ENTRIES = 33412, /* products of 258 numbers, and one more */
     TREMOLO_MAX_BALLOT_VALUE = 80,
 };
 
@@ -65,8 +65,8 @@ TREMOLO_MUST_USE enum tremolo_status
 tremolo_moments_new_ballots(struct tremolo_moments **moments, size_t entries, bool response_public);
 
 /* Adding works in memory of its own, up to half a megabyte, which is made when it is first needed.
- * Make it now, so that no addition fails for want of it: NO_MEMORY; or give it back, because
- * nothing will be added for a while. The sums stay as they are. */
+ * _prepare makes it now, so that no later addition can fail with NO_MEMORY; _rest gives it back,
+ * when nothing will be added for a while. The sums stay as they are. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_moments_prepare(struct tremolo_moments *moments);
 void tremolo_moments_rest(struct tremolo_moments *moments);
 

@@ -266,7 +266,7 @@ struct tremolo_diagnosis {
 };
 
 /* From the evidence of samples or from ballots, the other being NULL; `beta` and `fit` are the
- * prediction, scaled units, whose residuals are judged; a residual_variance of NaN is taken from
+ * prediction in scaled units, and its residuals are judged; a residual_variance of NaN is taken from
  * the moments. BAD_ARGUMENT, NO_MEMORY; *diagnosis is then empty. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_diagnose(struct tremolo_diagnosis *diagnosis, const struct tremolo_debiased *evidence,
@@ -369,13 +369,13 @@ double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
 
 /* ---------------------------------------------------------------- planning */
 
-/* What is guessed unless told: R^2, and the standard deviation of features and response in
+/* Guesses unless the caller gives others: R^2, and the standard deviation of features and response in
  * half ranges: nine of ten values within the range leave a normal coordinate 0.61, a uniform
  * one 0.64. */
 #define TREMOLO_PLAN_R2 0.5
 #define TREMOLO_PLAN_SD 0.62
 
-/* A coefficient of as many standard errors is told from zero in four studies of five by a
+/* A coefficient of this many standard errors is significant in four studies of five, by a
  * test at the level 0.95. */
 #define TREMOLO_PLAN_STANDS_OUT 2.8
 

@@ -10,7 +10,7 @@
  * holds a comma or a quote is in quotes, as in a CSV file. `bytes` must be at least 4. */
 void tremolo_words_list(char *text, size_t bytes, const char *const *words, size_t count);
 
-/* In quotes, quotes within doubled, as RFC 4180 has it: a name may hold commas,
+/* In quotes, quotes within doubled, by RFC 4180: a name may hold commas,
  * quotes and line feeds. */
 void tremolo_words_quote(FILE *out, const char *text);
 
