@@ -20,7 +20,11 @@
 
 enum { NUMBER_BYTES = 48, LEARNT_DIGITS = 2, DECIMALS_MAX = 8 };
 
-/* ---------------------------------------------------------------- numbers */
+/* ---------------------------------------------------------------- numbers
+ *
+ * As a person would write them: thousands apart from 10,000 on, no exponent between 0.0001 and ten
+ * million, no minus before a zero, ties away from zero. The dashboard rounds by the same rules
+ * (src/web), so a number in a sentence is the number in the table next to it. */
 
 /* A value such as 0.00012345 is a little less in binary and must still be rounded up. */
 static const double tie = 1 + 0x1p-51;
@@ -93,6 +97,7 @@ __attribute__((format(printf, 2, 3))) static void say(json_t **parts, const char
     json_latch_append(parts, json_string(text));
 }
 
+/* A name from a study, which a page shows in an element of its own. */
 static void say_name(json_t **parts, const char *name)
 {
     json_latch_append(parts, json_pack("{s:s}", "name", name));
@@ -120,7 +125,11 @@ static const char *text_of(const json_t *object, const char *key)
     return text != NULL ? text : "";
 }
 
-/* ---------------------------------------------------------------- effects */
+/* ---------------------------------------------------------------- effects
+ *
+ * An effect is a feature's coefficient. It is significant if its interval at the document's level
+ * excludes zero, and its size is what it changes over the feature's whole range: per unit, a feature in
+ * small units would always seem to matter least. */
 
 struct effects {
     const json_t *rows; /* the last is the intercept, which is not an effect */
@@ -157,6 +166,7 @@ static double size_of(const json_t *row)
     return fabs(json_latch_member(row, "estimate")) * (isnan(range) ? 1 : range);
 }
 
+/* The largest first; equal ones keep no order. */
 static int compare_size(const void *a, const void *b)
 {
     double first = size_of(*(const json_t *const *)a), second = size_of(*(const json_t *const *)b);
@@ -263,12 +273,16 @@ static json_t *effect_sentence(const json_t *row, const json_t *response)
     return parts;
 }
 
-/* ---------------------------------------------------------------- learnt */
+/* ---------------------------------------------------------------- learnt
+ *
+ * Where nothing is significant the sentence says which of two reasons holds: too few devices for this
+ * noise, or enough devices and effects that are smaller than usual. */
 
 struct progress {
     double devices, needed; /* NAN: not known; and no number would be enough */
 };
 
+/* How many devices there are, and how many are usually needed. */
 static struct progress progress_of(const json_t *document)
 {
     return (struct progress){.devices = json_latch_member(document, "devices"),
@@ -349,7 +363,9 @@ static json_t *learnt(const json_t *document, const struct effects *effects)
                      "others", others, "share", json_latch_number(share));
 }
 
-/* ---------------------------------------------------------------- certain */
+/* ---------------------------------------------------------------- certain
+ *
+ * "significant" and "of" are also numbers, for the list of studies and for pages that draw dots. */
 
 /* What the count of significant effects means. */
 static void certain_words(char text[256], const struct effects *effects, double level)
@@ -371,6 +387,7 @@ static void certain_words(char text[256], const struct effects *effects, double 
                    effects->significant == 1 ? " excludes" : "s exclude", rest);
 }
 
+/* A share between 0 and 1, in percent; the ends of an interval may lie outside. */
 static const char *percent_of(char text[NUMBER_BYTES], double share)
 {
     return number(text, 100 * fmin(1, fmax(0, share)), 2);

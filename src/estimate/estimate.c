@@ -53,7 +53,10 @@ static bool is_identified(const struct tremolo_estimate *estimate)
     return false;
 }
 
-/* ---------------------------------------------------------------- the table */
+/* ---------------------------------------------------------------- the table
+ *
+ * Only memory can make it fail. Everything else, such as a moment that noise has made singular, is
+ * itself what the reports say, and a reader gets it as a remark. */
 
 /* The rows of samples or else of ballots. */
 static enum tremolo_status infer(struct tremolo_coefficient **table,
@@ -99,7 +102,10 @@ static enum tremolo_status conclude(struct tremolo_estimate *estimate,
     return status == TREMOLO_NO_MEMORY ? status : TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- the prediction */
+/* ---------------------------------------------------------------- the prediction
+ *
+ * From ballots, from samples, or from a fit that the caller has made: rounds and raw rows are fitted
+ * where they are, and their coefficients come here to be judged and carried to own units. */
 
 /* A prediction in scaled units, with its account of itself. */
 struct predicted {
@@ -295,6 +301,7 @@ size_t tremolo_estimate_extents(struct tremolo_extent *extents,
     return d + response_private;
 }
 
+/* In the Euclidean distance that the guarantee is about. */
 double tremolo_extents_diameter(const struct tremolo_extent *extents, size_t count)
 {
     double square = 0;

@@ -25,7 +25,9 @@
         key, DOCUMENT_REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct type, member), .words = (says)   \
     }
 
-/* ---------------------------------------------------------------- coefficients */
+/* ---------------------------------------------------------------- coefficients
+ *
+ * The table to conclude from, and the same without reports beyond honest noise. */
 
 /* A coefficient with what the estimate knows of its feature. */
 struct row {
@@ -95,6 +97,7 @@ static struct row row_of(const struct tremolo_estimate *estimate,
     return row;
 }
 
+/* The table of these rows; the score set is left out where nothing is known of it, as of raw data. */
 static json_t *coefficients_json(const struct tremolo_estimate *estimate,
                                  const struct tremolo_coefficient *rows)
 {
@@ -230,6 +233,7 @@ static json_t *place_name(const struct tremolo_estimate *estimate, size_t coordi
                                      released_name(estimate, second - 1));
 }
 
+/* Those coordinates that have more large values than honest devices send, by name. */
 static json_t *places_json(const void *of)
 {
     const struct tremolo_estimate *estimate = of;
@@ -254,23 +258,28 @@ static const struct document_row tails_rows[] = {
     {"coordinates", DOCUMENT_LIST, .make = places_json, .rows = place_rows,
      .words = "those that honest reports do not explain, eight at most"},
     {"probability", DOCUMENT_REAL, 0, AT(tails.probability),
-     .words = "that honest reports look like this anywhere at one look, at most"},
+     .words = "that honest reports look like this anywhere, at most; each look counts"},
     {"alarm", DOCUMENT_BOOLEAN, 0, AT(tails.alarm),
-     .words = "the probability is below 1e-6, at one look; every further look at a study that goes "
-              "on is another chance of a false alarm"},
+     .words =
+         "the probability is below 1e-6; every further look at a study that goes on is another "
+         "chance of a false alarm"},
     {"set_aside", DOCUMENT_WHOLE, 0, AT(tails.set_aside),
      .words = "reports beyond what honest ones reach with probability 1e-4"},
     {"robust", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = robust_json, .rows = coefficient_rows,
      .words = "the coefficients without those set aside; null when none were"},
     {NULL}};
 
+/* Sums that were not watched say nothing of tails, which is not the same as no large reports. */
 static json_t *tails_json(const void *of)
 {
     const struct tremolo_estimate *estimate = of;
     return estimate->watched ? document_json(tails_rows, estimate) : json_null();
 }
 
-/* ---------------------------------------------------------------- prediction */
+/* ---------------------------------------------------------------- prediction
+ *
+ * Its coefficients are shrunken and are never shown next to intervals, which belong to the unbiased
+ * ones. */
 
 /* Whether there is anything to predict from. The shrunken coefficients may be good though noise hides
  * every single one and R^2; then the F test, which keeps its level at any noise, says whether they
@@ -349,6 +358,7 @@ static const struct document_row inflation_rows[] = {
     NUMBER("high", tremolo_measured, high, NULL),
     {NULL}};
 
+/* One factor for each feature; the intercept has none. */
 static json_t *inflation_json(const void *of)
 {
     const struct tremolo_estimate *estimate = of;
@@ -444,12 +454,14 @@ static const struct document_row iteration_rows[] = {
     {"average", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = average_json, .element = &number_row},
     {NULL}};
 
+/* Only a server's study iterates; a file of reports or a simulation has no later round to start. */
 static json_t *iteration_json(const void *of)
 {
     const struct tremolo_estimate *estimate = of;
     return estimate->last != NULL ? document_json(iteration_rows, estimate) : json_null();
 }
 
+/* A server knows whether its study is open; nothing else does. */
 static bool is_served(const void *of)
 {
     return ((const struct tremolo_estimate *)of)->state != NULL;
@@ -462,6 +474,7 @@ static json_t *inputs_of(const void *of)
     return inputs_json(((const struct tremolo_estimate *)of)->inputs);
 }
 
+/* A count of devices, rounded up. */
 static json_t *needed_json(const void *of)
 {
     static const double devices_max = 1e15; /* beyond it a count says no more than "out of reach" */
@@ -628,6 +641,7 @@ json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guara
     return document;
 }
 
+/* The head is JSON Schema's own vocabulary; all else is the table's. */
 json_t *estimate_schema(void)
 {
     static const char head[] =
@@ -641,6 +655,7 @@ json_t *estimate_schema(void)
     return document_schema(document_rows, head);
 }
 
+/* A glance at the two members that every version will have, before the others are trusted. */
 bool estimate_document_is(const json_t *document)
 {
     return json_integer_value(json_object_get(document, "tremolo_estimate")) ==

@@ -6,8 +6,8 @@
  * with the estimate, and left out of the robust one.
  *
  * Too large. An honest device releases keep x + W + noise, rounded. Its norm is at most that of the clipped
- * sample, of the modulation (amplitude sqrt m), of the rounding (half a step each) and of the noise,
- * whose squared norm is sigma^2 chi^2 with n degrees of freedom, and
+ * sample, of the modulation (amplitude sqrt m), of the rounding (half a step each) and of the noise;
+ * the squared norm of the noise is sigma^2 chi^2 with n degrees of freedom, and
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
  * with t = ln 1e9. So a liar can pull the sums no further than an unlucky honest device
  * could. Every answer of a ballot is plausible.
@@ -55,6 +55,7 @@ static double row_reach(const struct tremolo_study *study)
     return sample + modulation + rounding;
 }
 
+/* The longest sample and the longest noise together: they may point the same way. */
 double tremolo_row_norm2_max(const struct tremolo_study *study)
 {
     const double t = 9.0 * log(10.0);
@@ -186,6 +187,8 @@ static double log_chance(uint64_t seen, uint64_t reports, double p)
     return -n * (share * log(share / p) + rest);
 }
 
+/* Every limit and every coordinate, to both sides, is a test; all of them together raise a false alarm
+ * with at most the probability that is said, by Bonferroni. */
 void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail *tail,
                          const struct tremolo_honest *law)
 {
@@ -222,7 +225,11 @@ void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail 
     tails->alarm = tails->probability < TREMOLO_TAILS_FALSE_ALARM;
 }
 
-/* ---------------------------------------------------------------- without the noise */
+/* ---------------------------------------------------------------- without the noise
+ *
+ * The noise of each report is unknown, but its variance is known exactly, and so are the vectors that
+ * were broadcast. What they add to the second moments on average is taken out; the rest of the noise is
+ * what standard errors are about. */
 
 /* From the device's fine steps to wire units, and from scaled values to both: what a feature of 1 is in
  * a report, and the variance that noise and rounding add to each coordinate. */
@@ -261,6 +268,7 @@ void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count)
     }
 }
 
+/* Each of the groups on its own: the jackknife leaves one out at a time. */
 enum tremolo_status tremolo_release_debias(struct tremolo_debiased **evidence,
                                            struct tremolo_moments *moments,
                                            const struct tremolo_sample_release *release)
@@ -273,6 +281,7 @@ enum tremolo_status tremolo_release_debias(struct tremolo_debiased **evidence,
     return status == TREMOLO_OK ? tremolo_debias_new(evidence, sums, release) : status;
 }
 
+/* With the vectors as they were broadcast, in steps, not as they were drawn. */
 enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,
                                              struct tremolo_moments *moments,
                                              const struct tremolo_sample_release *release,
@@ -322,7 +331,10 @@ enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
     return tremolo_ballot_new(ballots, sums, TREMOLO_BUCKETS, &release);
 }
 
-/* ---------------------------------------------------------------- without the farthest */
+/* ---------------------------------------------------------------- without the farthest
+ *
+ * The same estimate from the reports within the cut. Honest devices lose one in ten thousand by it, so
+ * where the two differ by more than a standard error the farthest reports decided the first one. */
 
 /* The sums of the reports within the cut; NULL when all are, or fewer than two would be left. */
 static enum tremolo_status take_within(struct tremolo_moments **within,
@@ -370,6 +382,7 @@ static enum tremolo_status set_robust(struct tremolo_evidence *evidence,
     return status;
 }
 
+/* The tails come first, because they are known even where nothing can be estimated. */
 enum tremolo_status tremolo_evidence_of(struct tremolo_evidence *evidence,
                                         struct tremolo_moments *moments,
                                         const struct tremolo_study *study,
@@ -396,7 +409,10 @@ void tremolo_evidence_free(struct tremolo_evidence *evidence)
     *evidence = (struct tremolo_evidence){.watched = false};
 }
 
-/* ---------------------------------------------------------------- planning */
+/* ---------------------------------------------------------------- planning
+ *
+ * What `plan` says of a study file, for those who have the study and no plan: a server's estimate says
+ * how many devices are needed before there is a report. */
 
 /* An answer's coordinate, or a product of answers, lies about the share of those who give it. */
 double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate)
@@ -451,6 +467,8 @@ static double ballots_needed(const struct tremolo_study *study, double wider)
                : INFINITY;
 }
 
+/* From the study alone, so a study without a report has a number, too. The number of devices that the
+ * plan is given does not matter for it. */
 double tremolo_release_devices_needed(const struct tremolo_study *study,
                                       const struct tremolo_study_file *file)
 {

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- rows */
+/* ---------------------------------------------------------------- rows
+ *
+ * The strict decoder has checked the report's form; what is checked here depends on the study. */
 
 /* Bits come most significant first; `held` keeps the newest of them below. */
 static enum tremolo_status unpack_values(int16_t *values, const uint8_t *packed, unsigned count,
@@ -43,6 +45,8 @@ size_t tremolo_row_values(const struct tremolo_study *study)
     return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
 }
 
+/* A report of another study, or in another form than the study asks for, is refused here; its code for
+ * "no number" and bits beyond the last value are, too, so that equal rows have equal bytes. */
 enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
                                        const struct tremolo_study *study)
 {
@@ -68,6 +72,7 @@ enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report
     return unpack_values(row, report->coordinates, count, study->wire_bits);
 }
 
+/* At most 257 squares of 16-bit integers: no overflow. */
 double tremolo_row_norm2(const int16_t *row, const struct tremolo_study *study)
 {
     unsigned n = study->release == TREMOLO_RELEASE_BALLOT ? 0 : tremolo_study_coordinates(study);
@@ -88,7 +93,7 @@ enum {
     MIDDLE = 16,               /* of the bits of a word */
 };
 
-/* Low byte first, as ChaCha has it. */
+/* Low byte first, as in ChaCha. */
 static uint32_t load_word(const uint8_t *bytes)
 {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -111,6 +116,7 @@ __attribute__((target("avx2"))) static void make_keys_avx2(chacha_lanes x[16],
 #define HAS_AVX2       0
 #endif
 
+/* Lanes without a ballot get a key of zeros, which nothing reads. */
 void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
                  const int16_t *rows, size_t count)
 {
@@ -134,7 +140,10 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
     memcpy(keys->word, x, sizeof keys->word);
 }
 
-/* ------------------------------------------------------------- words counted */
+/* ------------------------------------------------------------- words counted
+ *
+ * An entry of a direction is the number of bits set in a word, less 16: a binomial of 32 halves. So the
+ * stream itself is never stored; each word becomes its count at once. */
 
 /* The next block of each lane, of each word how many of its bits are set: 16 of a lane, then those
  * of the next. */
@@ -389,6 +398,7 @@ static void expand_short(int8_t *rows, size_t entries, const struct expand_keys 
     }
 }
 
+/* Groups of eight: short rows share their lanes, long ones only their keys. */
 void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_STUDY_ID_BYTES],
                  const int16_t *ballots, size_t count, bool wide)
 {
@@ -409,7 +419,9 @@ void expand_rows(int8_t *rows, size_t entries, const uint8_t study_id[TREMOLO_ST
     }
 }
 
-/* ---------------------------------------------------------------- sums */
+/* ---------------------------------------------------------------- sums
+ *
+ * Sums of integers, exact in any order, one set for each of the jackknife's groups. */
 
 /* No released coordinate exceeds this in magnitude; a public response has its own scale. */
 static int wire_max(const struct tremolo_study *study)
@@ -417,6 +429,7 @@ static int wire_max(const struct tremolo_study *study)
     return (1 << (study->wire_bits - 1)) - 1;
 }
 
+/* A private response is one more noisy coordinate; a public one comes in its own steps. */
 static int response_max(const struct tremolo_study *study)
 {
     return study->response == TREMOLO_RESPONSE_PRIVATE ? wire_max(study) : TREMOLO_RESPONSE_MAX;
@@ -432,6 +445,8 @@ enum tremolo_status tremolo_release_plain_sums(struct tremolo_moments **moments,
                                      response_max(study));
 }
 
+/* The limits are set before the first row is added, because a count of large rows cannot be made up
+ * afterwards. */
 enum tremolo_status tremolo_release_sums(struct tremolo_moments **moments,
                                          const struct tremolo_study *study)
 {
@@ -507,6 +522,7 @@ static int16_t next_ballot(int8_t *row, size_t i, void *context)
     return ballot[EXPAND_RESPONSE];
 }
 
+/* Noisy samples are rows as they are; ballots are expanded on the way into the sums. */
 enum tremolo_status tremolo_release_fold(struct tremolo_moments *moments,
                                          const struct tremolo_study *study, const int16_t *rows,
                                          const uint8_t *buckets, size_t count)

@@ -151,6 +151,8 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
     return good;
 }
 
+/* A length of zero, which no report has, announces a round; then follow its number and its vectors, exactly
+ * as they were broadcast. */
 bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
                                      const int16_t *vectors)
 {
@@ -230,6 +232,7 @@ static bool take_name(char name[TREMOLO_NAME_BYTES], const json_t *from)
     return text != NULL;
 }
 
+/* The features' names, as many as there are features, and the response's. */
 static bool take_names(struct tremolo_report_header *header, const json_t *root)
 {
     const json_t *array = json_object_get(root, "names");
@@ -266,6 +269,7 @@ static const char *take_own_units(struct tremolo_report_header *header, const js
                : "the study's line: inputs must be sound and make as many features as there are";
 }
 
+/* The single numbers of the line, each within its own limit. */
 static bool take_scalars(struct tremolo_report_header *header, const json_t *root)
 {
     for (size_t i = 0; i < REALS; i++) {
@@ -316,6 +320,7 @@ static bool read_line(char *line, size_t capacity, FILE *file)
     return true;
 }
 
+/* Leaves it empty, so that freeing again is fine. */
 static void free_header(struct tremolo_report_header *header)
 {
     free(header->centre);
@@ -470,7 +475,11 @@ static enum tremolo_status say(struct reader *reader, enum tremolo_status status
     return fail(reader, status, "%s", tremolo_status_sentence(status));
 }
 
-/* ---------------------------------------------------------------- ids */
+/* ---------------------------------------------------------------- ids
+ *
+ * A table of all ids in the file with a hash of each report. Two reports with one id are either the same
+ * report, sent again after a lost answer, or a sign that something is wrong; the hash decides without
+ * keeping the reports. */
 
 /* FNV-1a, never 0: ids are random bytes, and a file that makes collisions slows down its own reader. */
 static uint64_t hash_bytes(const uint8_t *bytes, size_t length)
@@ -514,7 +523,10 @@ static bool grow(struct reader *reader)
     return true;
 }
 
-/* ---------------------------------------------------------------- reports */
+/* ---------------------------------------------------------------- reports
+ *
+ * Rows wait until FOLD_BATCH of them are added together, because the sums add many rows faster than one
+ * at a time. */
 
 /* Add the rows that wait to the round's sums. */
 static enum tremolo_status flush(struct reader *reader)
@@ -579,7 +591,10 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
     return reader->waiting == FOLD_BATCH ? flush(reader) : TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- rounds */
+/* ---------------------------------------------------------------- rounds
+ *
+ * A round is read into sums of its own and becomes evidence when the next begins or the file ends. Only
+ * the evidence is kept, so memory depends on the number of rounds and features, not on the reports. */
 
 /* Empty sums for the next round, and its vectors from the file. */
 static enum tremolo_status open_round(struct reader *reader)
@@ -732,7 +747,11 @@ static enum tremolo_status read_rounds(struct rounds *rounds,
     return status;
 }
 
-/* ---------------------------------------------------------------- fitting */
+/* ---------------------------------------------------------------- fitting
+ *
+ * A file gives what a server with the same reports gives, to the last digit, as far as it knows as much:
+ * it has no study file, so it knows neither the units of features nor how many devices the study's widest
+ * interval needs, and its guarantee is computed from the integers and scales in its second line. */
 
 /* A file's estimate and what it cost. Strings and ranges point into the header and into this struct:
  * it must not be moved. */
@@ -977,6 +996,8 @@ static bool check_method(const struct tremolo_report_header *header, const struc
     return true;
 }
 
+/* The estimate, what it cost, and the document of both. The estimate borrows from the header and the
+ * rounds, so the document is made before either is freed. */
 static enum tremolo_status fit_rounds(json_t **document, const struct tremolo_report_header *header,
                                       struct rounds *rounds,
                                       const struct tremolo_report_fit_options *options)
@@ -998,6 +1019,7 @@ static enum tremolo_status fit_rounds(json_t **document, const struct tremolo_re
     return status;
 }
 
+/* Reading decides first: a file that is not sound is MALFORMED whatever method is asked for. */
 enum tremolo_status tremolo_report_file_fit(json_t **document, FILE *file,
                                             const struct tremolo_report_fit_options *options,
                                             char error[TREMOLO_REPORT_FILE_ERROR_BYTES])

@@ -50,6 +50,7 @@ static bool clips(const struct tremolo_simulation *simulation, const struct trem
 
 /* ---------------------------------------------------------------- the estimate */
 
+/* The way back from scaled values to those of the table. */
 static struct tremolo_units units_of(const struct tremolo_split *split)
 {
     return (struct tremolo_units){split->centre, split->scale, split->response_centre,
@@ -202,7 +203,10 @@ static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
     return TREMOLO_OK;
 }
 
-/* ---------------------------------------------------------------- repeats */
+/* ---------------------------------------------------------------- repeats
+ *
+ * Two draws of the same rows and the same noise differ in nothing, so all randomness of a repeat comes
+ * from one seed, which comes from the simulation's seed and the repeat's number. */
 
 /* The first repeat's facts, and the estimate of its reports. */
 static enum tremolo_status keep_first(struct tremolo_simulation_result *result,
@@ -307,6 +311,7 @@ static void sum_up(struct tremolo_simulation_result *result)
     }
 }
 
+/* Memory for all repeats is taken first, so that a simulation of hours does not fail at its end. */
 enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **result,
                                            const char **constant,
                                            const struct tremolo_simulation *simulation,
@@ -437,6 +442,7 @@ static const char *scale_words(const struct tremolo_simulation_result *result)
                  "beforehand.";
 }
 
+/* Sentences for a reader who was not there: what was simulated, and what of it looked at the data. */
 static json_t *how_of(const struct tremolo_simulation_result *result)
 {
     const struct tremolo_simulation *simulation = result->simulation;
@@ -469,8 +475,12 @@ static json_t *how_of(const struct tremolo_simulation_result *result)
     return how;
 }
 
-/* ---------------------------------------------------------------- the document */
+/* ---------------------------------------------------------------- the document
+ *
+ * That of every estimate, with three members more: "simulation" with what only raw rows can say,
+ * "figures" with R^2 of each repeat, and "how" in sentences. */
 
+/* Repeats are counted from 1. */
 static json_t *points_of(const double *values, size_t count)
 {
     json_t *points = json_array();
@@ -539,6 +549,7 @@ static json_t *ols_json(const void *of)
     return estimate_named_json(&result->estimate, result->ols);
 }
 
+/* In the order of the features, then the response; of ballots the response alone. */
 static json_t *columns_json(const void *of)
 {
     const struct tremolo_simulation_result *result = of;
@@ -558,6 +569,7 @@ static json_t *noise_json(const void *of)
     return json_string(result->estimate.release != NULL ? "exact" : "none");
 }
 
+/* Only a study's bounds were fixed before anybody looked at the data. */
 static json_t *is_private_json(const void *of)
 {
     return json_boolean(((const struct tremolo_simulation_result *)of)->design->low != NULL);
@@ -623,6 +635,7 @@ static const struct document_row simulation_rows[] = {
      .words = "the norm that the study clips samples to, and how many devices it shortens"},
     {NULL}};
 
+/* Least squares on raw rows promises nothing; everything else promises what the same study would. */
 json_t *simulation_document(const struct tremolo_simulation_result *result)
 {
     const struct tremolo_promise promise = promise_of(result);
@@ -641,6 +654,7 @@ char *tremolo_simulation_json(const struct tremolo_simulation_result *result)
     return json_latch_exact(simulation_document(result));
 }
 
+/* The member goes next to those that every estimate has. */
 json_t *simulation_estimate_schema(void)
 {
     json_t *schema = estimate_schema();

@@ -13,7 +13,7 @@ struct tremolo_simulation_result {
     double *r2, *r2_ols; /* one for each repeat */
     double r2_mean, r2_sd, ols_mean;
     double seconds; /* that it took */
-    /* What was asked for, as the document has it. */
+    /* What was asked for, for the document. */
     uint64_t seed;
     size_t dropped;
     enum tremolo_scaling scale;
@@ -38,7 +38,7 @@ struct tremolo_simulation_result {
     double *ols; /* least squares on the raw rows: features, then intercept, own units */
 };
 
-/* As tremolo_simulation_json() has it. NULL without memory. */
+/* The document of tremolo_simulation_json(); NULL without memory. */
 json_t *simulation_document(const struct tremolo_simulation_result *result);
 
 /* The JSON Schema of an estimate's document with the member "simulation". The caller owns it. */

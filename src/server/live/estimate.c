@@ -21,7 +21,8 @@
 #include "estimate_json.h"
 #include "study_internal.h"
 
-/* What the computation works on, so that the lock is held only to fill it. */
+/* What the computation works on, so that the lock is held only to fill it: evidence has copies of all
+ * sums that it needs, and nothing in here points into the study's rounds. */
 struct snapshot {
     struct tremolo_evidence evidence;
     struct served_estimate made;
@@ -268,6 +269,7 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot,
     return status;
 }
 
+/* A request thread must not wait for a lock that is held while sums are merged. */
 char *estimate_kept(struct served_study *served)
 {
     if (pthread_mutex_trylock(&served->sums.lock) != 0) {
@@ -310,6 +312,9 @@ enum tremolo_status estimate_json(char **json, struct served_study *served, doub
 
 enum { THREADS = BACKGROUND_THREADS, WIDE_MAX = THREADS - 1, NICENESS = 5 };
 
+/* The queue and the threads that take from it. A thread takes all questions about one study at one level
+ * at once, and no other thread begins with that study until it is done, so a study that many ask about
+ * is computed once and never holds more than one thread. */
 struct estimator {
     const _Atomic bool *stopping; /* the server is */
     struct background threads;    /* their lock guards all below */
@@ -440,6 +445,7 @@ void estimator_ask(struct estimator *estimator, struct question *question)
     background_unlock(&estimator->threads);
 }
 
+/* All threads or none: with fewer, wide studies would hold up the others. */
 struct estimator *estimator_start(const _Atomic bool *stopping)
 {
     struct estimator *estimator = calloc(1, sizeof *estimator);
