@@ -53,13 +53,6 @@ int cli_fail(enum cli_exit code, const char *command, const char *format, ...)
 /* Seconds on a monotonic clock. */
 double cli_seconds(void);
 
-/* Parse a whole string as a number, whatever the locale. False, with *value
- * untouched, for anything else (empty, trailing characters). */
-bool cli_parse_long(long *value, const char *text);
-
-/* The same for a whole number, which may be written 50k, 2M, 1e6 or 50,000. */
-bool cli_parse_count(uint64_t *count, const char *text);
-
 /* The exit code of a library status: 3 for the privacy range,
  * 2 for the caller's and input ranges, 1 for the rest. */
 enum cli_exit cli_exit_of(enum tremolo_status status);

@@ -16,7 +16,8 @@
 #include "members.h"
 #include "tremolo_study_file.h"
 
-/* Up to `most` + 1 bytes, so that a longer file shows. */
+/* Up to `most` + 1 bytes, so that a longer file shows. One read is enough, whatever the file is: a pipe
+ * has no size that could be asked for. */
 static int read_bounded(char **text, size_t *length, const char *command, const char *name,
                         size_t most)
 {
@@ -42,6 +43,7 @@ static int read_bounded(char **text, size_t *length, const char *command, const 
     return CLI_DONE;
 }
 
+/* Every file that a command reads has a largest size, so that a wrong name costs no memory. */
 int cli_read_file(char **text, size_t *length, const char *command, const char *name, size_t most)
 {
     int code = read_bounded(text, length, command, name, most);
@@ -275,6 +277,7 @@ static bool move_file(const char *from, const char *to, const char *name)
     return (to != NULL ? rename(old, new) : unlink(old)) == 0;
 }
 
+/* A list of names, ended by NULL. */
 static bool is_listed(const char *const *list, const char *name)
 {
     while (*list != NULL && strcmp(*list, name) != 0) {

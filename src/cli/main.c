@@ -57,6 +57,7 @@ static const struct cli_command *const commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
+/* NULL when there is none. */
 static const struct cli_command *command_named(const char *name)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -213,6 +214,7 @@ static const struct cli_action *action_among(const struct cli_command *command,
     return NULL;
 }
 
+/* Of an action, its own options. */
 static void propose_options(const struct cli_command *command, const struct cli_action *action,
                             const char *begun)
 {
@@ -327,6 +329,7 @@ static void hold_streams(void)
     }
 }
 
+/* Without a command the list goes to stderr: nothing was done. */
 int main(int argc, char **argv)
 {
     hold_streams();

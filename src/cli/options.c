@@ -13,6 +13,8 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tremolo_refusal.h"
@@ -99,6 +101,74 @@ static void wanted_words(char text[OPTIONS_SENTENCE_BYTES], const struct option_
     }
 }
 
+/* ---------------------------------------------------------------- numbers */
+
+/* A whole string as a number; false, with *value untouched, for anything else. */
+static bool parse_long(long *value, const char *text)
+{
+    char *end = NULL;
+    if (text == NULL || *text == '\0') {
+        return false;
+    }
+    errno = 0;
+    long parsed = strtol(text, &end, 10);
+    if (*end != '\0' || errno != 0) {
+        return false;
+    }
+    *value = parsed;
+    return true;
+}
+
+/* Copy without the commas of "50,000"; false when one is not before three digits, or more
+ * than three are before the first. */
+static bool without_commas(char *plain, size_t bytes, const char *text)
+{
+    static const char digits[] = "0123456789";
+    size_t length = strspn(text, digits);
+    bool grouped = text[length] == ',';
+    if (strlen(text) >= bytes || length == 0 || (grouped && length > 3)) {
+        return false;
+    }
+    plain = mempcpy(plain, text, length);
+    for (text += length; *text == ','; text += 4) {
+        if (strspn(text + 1, digits) < 3) {
+            return false;
+        }
+        plain = mempcpy(plain, text + 1, 3);
+    }
+    (void)stpcpy(plain, text);
+    return !grouped || strspn(text, digits) == 0;
+}
+
+/* A whole number, which may be written 50k, 2M, 1e6 or 50,000. A fraction is good where a factor makes
+ * it whole, as 2.5k does. Beyond 2^53 a double has gaps, and
+ * only plain digits are exact. */
+static bool parse_count(uint64_t *count, const char *text)
+{
+    enum { LONGEST = 40 };
+    char plain[LONGEST], *end = NULL;
+    if (text == NULL || !without_commas(plain, sizeof plain, text)) {
+        return false;
+    }
+    errno = 0;
+    unsigned long long whole = strtoull(plain, &end, 10);
+    if (*end == '\0') {
+        *count = errno == 0 ? whole : *count;
+        return errno == 0;
+    }
+    if (plain[strspn(plain, "0123456789.eE+")] == 'x') {
+        return false; /* strtod() would read 0x10 */
+    }
+    double value = strtod(plain, &end);
+    value *= *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
+    end += *end == 'k' || *end == 'M' || *end == 'G';
+    if (*end != '\0' || !(value >= 0 && value <= 0x1p53) || value != floor(value)) {
+        return false;
+    }
+    *count = (uint64_t)value;
+    return true;
+}
+
 /* ---------------------------------------------------------------- values */
 
 static bool within(const struct option_rule *rule, double value)
@@ -138,7 +208,7 @@ static bool store(void *options, const struct option_rule *rule, const char *tex
         memcpy(place, &number, sizeof number);
         return true;
     case OPTION_COUNT:
-        if (!cli_parse_count(&count, text) || !within(rule, (double)count)) {
+        if (!parse_count(&count, text) || !within(rule, (double)count)) {
             return false;
         }
         store_whole(place, rule->bytes, count);
@@ -152,6 +222,7 @@ static bool store(void *options, const struct option_rule *rule, const char *tex
     return true;
 }
 
+/* Neighbours are any two people (0) or people at most a distance apart. */
 const char *options_take_neighbours(void *distance, const char *text)
 {
     static const char apart[] = "distance=";
@@ -165,6 +236,7 @@ const char *options_take_neighbours(void *distance, const char *text)
     return NULL;
 }
 
+/* Only the beginning is checked: the client of the store reads the rest, and says what is wrong. */
 const char *options_take_store(void *url, const char *text)
 {
     memcpy(url, &text, sizeof text);
@@ -173,6 +245,8 @@ const char *options_take_store(void *url, const char *text)
                : "nats://HOST:PORT or tls://HOST:PORT, with more nodes after commas";
 }
 
+/* Numeric, so that what is listened on does not depend on a name server. An IPv6 address has brackets,
+ * because it has colons itself. */
 const char *options_take_address(void *address, const char *text)
 {
     struct options_address *to = address;
@@ -184,7 +258,7 @@ const char *options_take_address(void *address, const char *text)
         text++;
         length -= 2;
     }
-    if (length > 0 && length < sizeof to->host && cli_parse_long(&port, colon + 1) && port >= 0 &&
+    if (length > 0 && length < sizeof to->host && parse_long(&port, colon + 1) && port >= 0 &&
         port <= UINT16_MAX) {
         (void)snprintf(to->host, sizeof to->host, "%.*s", (int)length, text);
         to->port = (uint16_t)port;
@@ -251,6 +325,7 @@ static int store_all(void *options, const struct options_given *given)
 
 /* ---------------------------------------------------------------- reading words */
 
+/* The rule of a name, of which `length` characters count. */
 static const struct option_rule *find(const struct cli_command *command, const char *name,
                                       size_t length)
 {
@@ -264,6 +339,7 @@ static const struct option_rule *find(const struct cli_command *command, const c
     return NULL;
 }
 
+/* Refuse an option that the table does not have, and name the nearest one that it has. */
 static int unknown(const struct cli_command *command, const char *word)
 {
     const char *names[RULES_MAX + 1] = {"help"};
@@ -313,7 +389,7 @@ static int read_option(struct options_given *given, bool *used, const char *word
     return CLI_DONE;
 }
 
-/* `word` NULL: none is given. */
+/* Refuse a word that is no action, or, where it is NULL, that there is none. */
 static int no_such_action(const struct cli_command *command, const char *word)
 {
     const char *names[RULES_MAX];
@@ -351,7 +427,8 @@ static int read_operand(struct options_given *given, const char *word)
     return no_such_action(command, word);
 }
 
-/* *help: it was asked for. */
+/* All words in order. After "--" all are operands; "-" alone is one as well, standard input. *help: it
+ * was asked for, and the rest of the line does not matter. */
 static int read_words(struct options_given *given, bool *help, int argc, char **argv)
 {
     bool only_operands = false;
@@ -395,6 +472,7 @@ static int check_given(const struct options_given *given, const struct option_ru
     return CLI_DONE;
 }
 
+/* A required option is missing: its own help says what it is for. */
 static int check_required(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
@@ -412,6 +490,7 @@ static int check_required(const struct options_given *given)
     return CLI_DONE;
 }
 
+/* Neither too many operands nor too few. */
 static int check_operands(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
@@ -428,6 +507,7 @@ static int check_operands(const struct options_given *given)
                           wanted, command->name);
 }
 
+/* Actions come first: which options belong depends on them. */
 static int check_together(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
@@ -483,6 +563,7 @@ static size_t label_width(const struct option_rule *rule)
     return 4 + strlen(rule->name) + (rule->value != NULL ? 1 + strlen(rule->value) : 0);
 }
 
+/* An option with its help and facts; of an option that not all actions take, which do. */
 static void print_rule(FILE *out, const struct option_rule *rule, const struct cli_action *action,
                        size_t indent)
 {
@@ -503,6 +584,7 @@ static void print_rule(FILE *out, const struct option_rule *rule, const struct c
     print_wrapped(out, indent, indent, text);
 }
 
+/* The column in which help texts begin. */
 static size_t indent_of(const struct cli_command *command)
 {
     size_t indent = 0;
@@ -536,6 +618,7 @@ static void print_usage(FILE *out, const struct cli_command *command,
     }
 }
 
+/* A line for each action, in two columns. */
 static void print_actions(FILE *out, const struct cli_command *command)
 {
     size_t width = 0;
@@ -550,6 +633,7 @@ static void print_actions(FILE *out, const struct cli_command *command)
     (void)fputc('\n', out);
 }
 
+/* Help of the whole command, or of one of its actions: then with its own options alone. */
 static void print_help(FILE *out, const struct cli_command *command,
                        const struct cli_action *action)
 {

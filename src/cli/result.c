@@ -62,6 +62,7 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
     line[RESULT_LINE_BYTES - 1] = '\0';
 }
 
+/* The result says by itself how to make it again. */
 void result_set_made(json_t *document, const char *line)
 {
     char moment[TREMOLO_STUDY_DATE_BYTES];
@@ -291,6 +292,7 @@ static const struct ending *ending_of(const char *path)
     return NULL;
 }
 
+/* Both refusals come before any work: a computation must not end with a name that cannot be used. */
 int result_check(const char *command, const char *path, bool force)
 {
     if (path != NULL && ending_of(path) == NULL) {
@@ -317,6 +319,7 @@ int result_save(const json_t *result, const char *command, const char *path, boo
                           : cli_save(command, path, write_result, &saving);
 }
 
+/* What is printed is cleaned, what is saved is the cleaned document: both show the same names. */
 int estimate_show(const char *command, json_t *document, const struct estimate_wish *wish)
 {
     int code = CLI_DONE;

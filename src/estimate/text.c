@@ -43,6 +43,7 @@ long long member_integer(const json_t *object, const char *key)
     return (long long)json_integer_value(json_object_get(object, key));
 }
 
+/* The document knows this number: what is not known is null. */
 static bool has_number(const json_t *object, const char *key)
 {
     return json_is_number(json_object_get(object, key));
@@ -106,6 +107,7 @@ static void put_member(FILE *out, const json_t *object, const char *place)
     }
 }
 
+/* Sentences are ours; only their members may come from elsewhere. */
 void text_members(FILE *out, const json_t *object, const char *sentence)
 {
     for (; *sentence != '\0'; sentence++) {
@@ -288,7 +290,7 @@ static void print_rows(FILE *out, const json_t *rows)
                   coded ? "Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1\n" : "");
 }
 
-/* Which response the numbers explain, in which unit. */
+/* Which response the numbers explain, in which unit: without it a slope is a bare number. */
 static void print_caption(FILE *out, const json_t *document)
 {
     const json_t *response = json_object_get(document, "response");
@@ -423,7 +425,8 @@ static void print_tails(FILE *out, const json_t *tails)
 
 /* ---------------------------------------------------------------- prediction */
 
-/* Without a table, the coefficients for prediction, if they mean anything. */
+/* Where there is no table, as from one report or after the paper's iteration, the coefficients for
+ * prediction; nothing where the reports do not support any. */
 static void print_predicted(FILE *out, const json_t *document)
 {
     const json_t *prediction = json_object_get(document, "prediction");
@@ -534,7 +537,8 @@ void text_differences(FILE *out, const json_t *rows)
     }
 }
 
-/* The unit of the distances: a guarantee that knows the features words them in half ranges. */
+/* The unit of the distances. A guarantee that knows the features counts in half ranges, and its rows
+ * have words; one of the accountant alone knows no unit. */
 static const char *unit_of(const json_t *guarantee)
 {
     static const char deviations[] = "deviations=";
@@ -565,7 +569,8 @@ void text_guarantee(FILE *out, const json_t *guarantee, double delta)
     text_differences(out, rows);
 }
 
-/* In short: the numbers, for whom they hold, and of a promise at a distance what it leaves out. */
+/* In short: the numbers, and for whom they hold. A promise at a distance is followed by what it does
+ * not promise: a reader who chose the distance must see what an attacker can do beyond it. */
 static void print_guarantee(FILE *out, const json_t *guarantee, bool full)
 {
     bool any = is(guarantee, "neighbours", "any");
@@ -669,7 +674,8 @@ static void print_estimate(FILE *out, const json_t *document, bool full)
     print_guarantee(out, json_object_get(document, "guarantee"), full);
 }
 
-/* What raw rows say, which no report shows. */
+/* What raw rows say, which no report shows: how well the prediction does on rows held out, and what
+ * least squares on the rows themselves would have had. */
 static void print_simulation(FILE *out, const json_t *simulated, const json_t *guarantee)
 {
     const json_t *r2 = json_object_get(simulated, "r2");
@@ -695,6 +701,8 @@ static void print_simulation(FILE *out, const json_t *simulated, const json_t *g
     }
 }
 
+/* Figures are for pages; as text they are long, and so are printed in full texts alone, or where a
+ * document has nothing else. */
 void text_document(FILE *out, const json_t *document, bool full)
 {
     const json_t *answers = json_object_get(document, "answers");

@@ -10,7 +10,7 @@
 struct tried {
     double level;
     double number; /* without a default */
-    uint64_t devices;
+    uint64_t devices, count;
     uint16_t port;
     bool all;
     bool json;
@@ -36,6 +36,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("number", "X", NUMBER, TO(number), OPTION_FROM(0, 5), .help = "a number"),
     OPTION_RULE("devices", "N", COUNT, TO(devices), OPTION_FROM(2, 1e15), .otherwise = "1k",
                 .help = "devices"),
+    OPTION_RULE("count", "N", COUNT, TO(count), OPTION_FROM(0, 0x1p64), .help = "a count"),
     OPTION_RULE("port", "N", COUNT, TO(port), OPTION_FROM(0, 65535), .help = "port"),
     OPTION_RULE("protect", "P", CHOICE, TO(all), .words = "features all", .help = "what"),
     OPTION_RULE("json", NULL, FLAG, TO(json), .excludes = "watch", .help = "JSON"),
@@ -90,15 +91,16 @@ static void test_counts(void **state)
     static const char *const bad[] = {
         "",    "-1",  "1.5",  "50,00", "5000,000", "50,0000", "k",  "0x10", "1e400",
         "nan", "inf", "50 k", "50kk",  ",500",     "50,",     "+5", "1e-3", "99999999999999999999"};
-    uint64_t count = 7;
+    struct tried tried;
+    char line[64];
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        assert_true(cli_parse_count(&count, good[i].text));
-        assert_int_equal(count, good[i].count);
+        (void)snprintf(line, sizeof line, "a --count=%s", good[i].text);
+        assert_int_equal(try(&tried, line), CLI_DONE);
+        assert_int_equal(tried.count, good[i].count);
     }
-    count = 7;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_false(cli_parse_count(&count, bad[i]));
-        assert_int_equal(count, 7);
+        (void)snprintf(line, sizeof line, "a --count=%s", bad[i]);
+        assert_int_equal(try(&tried, line), CLI_USAGE);
     }
 }
 
