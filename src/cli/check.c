@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "members.h"
+#include "text.h"
 #include "options.h"
 #include "server.h"
 
@@ -28,21 +28,18 @@ static void print_studies(const json_t *studies)
 {
     for (size_t i = 0; i < json_array_size(studies); i++) {
         const json_t *study = json_array_get(studies, i);
-        (void)printf("study %s: %lld reports, round %lld of %lld%s\n", member_text(study, "study"),
-                     member_integer(study, "reports"), member_integer(study, "round") + 1,
-                     member_integer(study, "rounds"),
-                     json_is_true(json_object_get(study, "ends_here"))
-                         ? ", the last one: the directory was restored"
-                         : "");
+        text_members(stdout, study,
+                     "study {study}: {reports} reports, round {round+1} of {rounds}");
+        (void)puts(json_is_true(json_object_get(study, "ends_here"))
+                       ? ", the last one: the directory was restored"
+                       : "");
     }
 }
 
 static void print_remedy(const json_t *found)
 {
     const json_t *saved = json_object_get(found, "saved");
-    (void)printf("can be saved: %lld reports in %lld of %lld segments\n",
-                 member_integer(saved, "reports"), member_integer(saved, "segments"),
-                 member_integer(saved, "of"));
+    text_members(stdout, saved, "can be saved: {reports} reports in {segments} of {of} segments\n");
     if (json_is_true(json_object_get(found, "lossy"))) {
         (void)puts("Acknowledged reports are missing, or may be. If there is no better copy, "
                    "`tremolo\nserve --accept-loss` goes on with what is there; studies in rounds "

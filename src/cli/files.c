@@ -1,10 +1,12 @@
-/* files.c -- read whole files within a bound, and write whole files or none. */
+/* files.c -- read whole files within a bound, and write whole files or none.
+ *
+ * Every file that a command reads has a largest size, so that a wrong name costs no memory. A file that
+ * is written appears whole or not at all: a reader, or a power cut, never finds half a result. Secrets
+ * are read from files that others cannot read, never from the command line, which everybody sees. */
 #include "files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "members.h"
+#include "text.h"
 #include "tremolo_study_file.h"
 
 /* Up to `most` + 1 bytes, so that a longer file shows. One read is enough, whatever the file is: a pipe
@@ -43,7 +45,6 @@ static int read_bounded(char **text, size_t *length, const char *command, const 
     return CLI_DONE;
 }
 
-/* Every file that a command reads has a largest size, so that a wrong name costs no memory. */
 int cli_read_file(char **text, size_t *length, const char *command, const char *name, size_t most)
 {
     int code = read_bounded(text, length, command, name, most);
@@ -264,75 +265,4 @@ int cli_save(const char *command, const char *path, save_fn write, const void *c
     }
     free(beside);
     return good ? CLI_DONE : cli_fail(CLI_FAILED, command, "%s: %s", path, strerror(reason));
-}
-
-/* ---- folders */
-
-/* Within one file system, so that each move is atomic. */
-static bool move_file(const char *from, const char *to, const char *name)
-{
-    char old[2 * PATH_MAX], new[2 * PATH_MAX];
-    (void)snprintf(old, sizeof old, "%s/%s", from, name);
-    (void)snprintf(new, sizeof new, "%s/%s", to != NULL ? to : "", name);
-    return (to != NULL ? rename(old, new) : unlink(old)) == 0;
-}
-
-/* A list of names, ended by NULL. */
-static bool is_listed(const char *const *list, const char *name)
-{
-    while (*list != NULL && strcmp(*list, name) != 0) {
-        list++;
-    }
-    return *list != NULL;
-}
-
-/* Move all files of a folder but some, or with `to` NULL remove them. */
-static bool move_files(const char *from, const char *to, const char *const *but)
-{
-    DIR *listing = opendir(from);
-    bool good = listing != NULL;
-    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
-        if (entry->d_name[0] != '.' && !is_listed(but, entry->d_name)) {
-            good = move_file(from, to, entry->d_name) && good;
-        }
-    }
-    if (listing != NULL) {
-        (void)closedir(listing);
-    }
-    return good;
-}
-
-/* Two runs at once have a folder each; the later one replaces the files of the earlier. */
-int cli_fill_folder(const char *command, const char *out, const char *const *last, folder_fn make,
-                    const void *context)
-{
-    static const char *const none[] = {NULL};
-    char work[PATH_MAX];
-    bool fits = snprintf(work, sizeof work, "%s/.making-XXXXXX", out) < (int)sizeof work;
-    bool made = fits && mkdir(out, 0777) == 0;
-    if (!fits) {
-        return cli_fail(CLI_USAGE, command, "the folder's name is too long");
-    }
-    if ((!made && errno != EEXIST) || mkdtemp(work) == NULL) {
-        int why = errno;
-        if (made) {
-            (void)rmdir(out);
-        }
-        return cli_fail(CLI_FAILED, command, "%s: %s", out, strerror(why));
-    }
-    int code = make(work, context);
-    if (code == CLI_DONE) {
-        bool moved = move_files(work, out, last);
-        for (; *last != NULL && moved; last++) {
-            moved = move_file(work, out, *last);
-        }
-        code = moved ? CLI_DONE
-                     : cli_fail(CLI_FAILED, command, "%s: not all files could be moved there", out);
-    }
-    (void)move_files(work, NULL, none);
-    (void)rmdir(work);
-    if (code != CLI_DONE && made) {
-        (void)rmdir(out); /* stays when something else is in it */
-    }
-    return code;
 }

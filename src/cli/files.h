@@ -48,11 +48,4 @@ typedef bool (*save_fn)(FILE *out, const void *context);
  * and the temporary file is gone. */
 int cli_save(const char *command, const char *path, save_fn write, const void *context);
 
-/* Let `make` write files into a new folder inside `out`, which is made if missing, and move them to
- * `out` at the end, those of the list `last` (ended by NULL) after all others: where one of them is,
- * the rest is, too. A failure leaves nothing behind. Codes of the command line. */
-typedef int (*folder_fn)(const char *folder, const void *context);
-int cli_fill_folder(const char *command, const char *out, const char *const *last, folder_fn make,
-                    const void *context);
-
 #endif

@@ -4,14 +4,17 @@
  * and for `auto` (lab/reproduction.c), and write what came out. Numbers go into CSV tables, all
  * digits, for programs. One JSON document has the curves and the words; the text and the page are
  * made from it, as of every other result, and the page draws the curves with the dashboard's charts. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -592,6 +595,80 @@ static int make_all(const char *work, const void *context)
                           "the data sets could not be fetched to %s (tools/fetch-data)", data);
 }
 
+/* ---------------------------------------------------------------- the folder */
+
+/* Within one file system, so that each move is atomic. */
+static bool move_file(const char *from, const char *to, const char *name)
+{
+    char old[2 * PATH_MAX], new[2 * PATH_MAX];
+    (void)snprintf(old, sizeof old, "%s/%s", from, name);
+    (void)snprintf(new, sizeof new, "%s/%s", to != NULL ? to : "", name);
+    return (to != NULL ? rename(old, new) : unlink(old)) == 0;
+}
+
+/* A list of names, ended by NULL. */
+static bool is_listed(const char *const *list, const char *name)
+{
+    while (*list != NULL && strcmp(*list, name) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+/* Move all files of a folder but some, or with `to` NULL remove them. */
+static bool move_files(const char *from, const char *to, const char *const *but)
+{
+    DIR *listing = opendir(from);
+    bool good = listing != NULL;
+    for (struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+        if (entry->d_name[0] != '.' && !is_listed(but, entry->d_name)) {
+            good = move_file(from, to, entry->d_name) && good;
+        }
+    }
+    if (listing != NULL) {
+        (void)closedir(listing);
+    }
+    return good;
+}
+
+/* Let `make` write files into a new folder inside `out`, which is made if missing, and move them to
+ * `out` at the end, those of the list `last` (ended by NULL) after all others: where one of them is,
+ * the rest is, too. A failure leaves nothing behind. Two runs at once have a folder each;
+ * the later one replaces the files of the earlier. Codes of the command line. */
+static int fill_folder(const char *out, const char *const *last,
+                       int (*make)(const char *folder, const void *context), const void *context)
+{
+    static const char *const none[] = {NULL};
+    char work[PATH_MAX];
+    bool fits = snprintf(work, sizeof work, "%s/.making-XXXXXX", out) < (int)sizeof work;
+    bool made = fits && mkdir(out, 0777) == 0;
+    if (!fits) {
+        return cli_fail(CLI_USAGE, command, "the folder's name is too long");
+    }
+    if ((!made && errno != EEXIST) || mkdtemp(work) == NULL) {
+        int why = errno;
+        if (made) {
+            (void)rmdir(out);
+        }
+        return cli_fail(CLI_FAILED, command, "%s: %s", out, strerror(why));
+    }
+    int code = make(work, context);
+    if (code == CLI_DONE) {
+        bool moved = move_files(work, out, last);
+        for (; *last != NULL && moved; last++) {
+            moved = move_file(work, out, *last);
+        }
+        code = moved ? CLI_DONE
+                     : cli_fail(CLI_FAILED, command, "%s: not all files could be moved there", out);
+    }
+    (void)move_files(work, NULL, none);
+    (void)rmdir(work);
+    if (code != CLI_DONE && made) {
+        (void)rmdir(out); /* stays when something else is in it */
+    }
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     static const char *const last[] = {"report.json", "report.txt", "report.html", NULL};
@@ -604,7 +681,7 @@ static int run(int argc, char **argv)
     (void)snprintf(report, sizeof report, "%s/report.html", options.out);
     code = cli_check_new(command, report, options.force);
     if (code == CLI_DONE) {
-        code = cli_fill_folder(command, options.out, last, make_all, &options);
+        code = fill_folder(options.out, last, make_all, &options);
     }
     if (code == CLI_DONE) {
         (void)puts(report);

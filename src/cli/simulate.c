@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "estimate_show.h"
+#include "result.h"
 #include "files.h"
 #include "options.h"
 #include "privacy_warnings.h"

@@ -466,18 +466,18 @@ static void print_prediction(FILE *out, const json_t *document)
     }
 }
 
-/* The bound as the paper prints it follows the corrected one, under that name only. Both bound
+/* What the paper's theorems say of a protocol of rounds. The bound as the paper prints it follows the corrected one, under that name only. Both bound
  * the excess of half the mean squared error, in scaled units, of the averaged iterate. */
-void text_convergence(FILE *out, const json_t *convergence, const char *where)
+static void print_convergence(FILE *out, const json_t *convergence)
 {
     if (!json_is_object(convergence)) {
         (void)fprintf(out,
                       "Gradient variance: no eigenvalue of the moment is above 0 at this noise\n");
         return;
     }
-    (void)fprintf(out, "Gradient variance at %s ", where);
     text_members(out, convergence,
-                 "{gradient_variance:.4g}, at most {gradient_variance_bound:.4g} for |beta| <= "
+                 "Gradient variance at the estimate {gradient_variance:.4g}, at most "
+                 "{gradient_variance_bound:.4g} for |beta| <= "
                  "{beta_bound:.4g}, |x| <= {feature_bound:.4g}, |y| <= {response_bound:.4g}\n"
                  "Excess loss after {rounds:.0f} rounds: at most {excess_loss_bound:.4g} "
                  "(corrected, step 1/2L, L = {smoothness:.4g}); as printed "
@@ -669,7 +669,7 @@ static void print_estimate(FILE *out, const json_t *document, bool full)
     print_prediction(out, document);
     print_diagnostics(out, json_object_get(document, "diagnostics"), full);
     if (member_integer(document, "rounds") > 1 && convergence != NULL) {
-        text_convergence(out, convergence, "the estimate");
+        print_convergence(out, convergence);
     }
     print_guarantee(out, json_object_get(document, "guarantee"), full);
 }

@@ -50,10 +50,6 @@ void text_guarantee(FILE *out, const json_t *guarantee, double delta);
 /* A line for each way in which two people may differ: what an attacker achieves. */
 void text_differences(FILE *out, const json_t *rows);
 
-/* What the paper's theorems say of a protocol of rounds, from a document's "convergence"; `where`
- * is the point they hold at: "the estimate" or "the guess". */
-void text_convergence(FILE *out, const json_t *convergence, const char *where);
-
 enum { TEXT_RIGHT_BYTES = 40 };
 
 /* How often an attacker is right, within a sentence: "is right at most 79.2%". `below`: the share is
