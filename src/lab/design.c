@@ -459,8 +459,8 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
     for (size_t p = 0; p < count; p++) {
         inputs[p] = input_of(table, &plans[p]);
     }
-    bool good =
-        tremolo_inputs_new(&design->inputs, inputs, count, wish->terms, wish->study != NULL, error);
+    bool good = tremolo_inputs_new(&design->inputs, inputs, count, wish->terms, wish->study != NULL,
+                                   error) == TREMOLO_OK;
     free(inputs);
     design->features = good ? design->inputs->features : 0;
     return good;

@@ -166,7 +166,7 @@ static bool make_inputs(struct document_reader *reader, struct tremolo_study_fil
                                            .typical = feature->typical};
     }
     enum tremolo_status status =
-        study_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
+        tremolo_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
     free(inputs);
     return is_done(reader, key, status, error);
 }

@@ -303,10 +303,10 @@ static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char 
 }
 
 /* One allocation for each array and one for all text; a failure frees what there is. */
-enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
-                                     const struct tremolo_input *columns, size_t count,
-                                     const char *terms, bool floors,
-                                     char error[TREMOLO_TERMS_ERROR_BYTES])
+enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
+                                       const struct tremolo_input *columns, size_t count,
+                                       const char *terms, bool floors,
+                                       char error[TREMOLO_TERMS_ERROR_BYTES])
 {
     enum tremolo_status status = TREMOLO_NO_MEMORY;
     size_t levels = 0;
@@ -336,13 +336,6 @@ enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
     }
     *inputs = made;
     return TREMOLO_OK;
-}
-
-bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_input *columns,
-                        size_t count, const char *terms, bool floors,
-                        char error[TREMOLO_TERMS_ERROR_BYTES])
-{
-    return study_inputs_new(inputs, columns, count, terms, floors, error) == TREMOLO_OK;
 }
 
 void tremolo_inputs_free(struct tremolo_inputs *inputs)
@@ -581,7 +574,8 @@ bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
         (void)study_fail(error,
                          "the columns that its features are made of are not there, or not sound");
     } else {
-        good = tremolo_inputs_new(inputs, input, count, json_string_value(terms), true, error);
+        good = tremolo_inputs_new(inputs, input, count, json_string_value(terms), true, error) ==
+               TREMOLO_OK;
     }
     free(input);
     free(level);

@@ -124,10 +124,7 @@ enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
     if (made == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    study_read(&reader, made);
-    enum tremolo_status status = reader.no_memory              ? TREMOLO_NO_MEMORY
-                                 : reader.problems->count == 0 ? study_identify(made)
-                                                               : TREMOLO_BAD_STUDY;
+    enum tremolo_status status = study_read(&reader, made);
     if (status == TREMOLO_OK) {
         *file = made;
     } else {

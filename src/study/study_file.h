@@ -56,12 +56,6 @@ struct tremolo_study_file {
 /* The table of keys, of struct tremolo_study_file. (study_table.c) */
 extern const struct document_row study_rows[];
 
-/* Read the file's tree, and check it. */
-void study_read(struct document_reader *reader, struct tremolo_study_file *file);
-
-/* The canonical encoding of a file without problems, and its hash, the id. */
-enum tremolo_status study_identify(struct tremolo_study_file *file);
-
 /* Features or terms into coordinates and inputs, the response as coordinate d, and a ballot's ranges
  * about what is typical; every name is of one thing. A problem is noted where it is not so. (expand.c) */
 void study_expand(struct document_reader *reader, struct tremolo_study_file *file);
@@ -75,14 +69,14 @@ bool study_check_bounds(struct document_reader *reader, double low, double high)
 bool study_fail(char error[TREMOLO_TERMS_ERROR_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* As tremolo_formula_parse() and tremolo_inputs_new(), which are made of them: BAD_STUDY with a
- * sentence in `error`, or NO_MEMORY. (terms.c, inputs.c) */
+/* As tremolo_formula_parse(), which is made of it: BAD_STUDY with a sentence in `error`, or NO_MEMORY.
+ * (terms.c) */
 enum tremolo_status study_formula_parse(struct tremolo_formula **formula, const char *text,
                                         char error[TREMOLO_TERMS_ERROR_BYTES]);
-enum tremolo_status study_inputs_new(struct tremolo_inputs **inputs,
-                                     const struct tremolo_input *columns, size_t count,
-                                     const char *terms, bool floors,
-                                     char error[TREMOLO_TERMS_ERROR_BYTES]);
+
+/* Read the file's tree, check it and compute its id; OK, BAD_STUDY with problems noted, or NO_MEMORY.
+ * (study_table.c) */
+enum tremolo_status study_read(struct document_reader *reader, struct tremolo_study_file *file);
 
 /* The device's integers, with everything else read: as the file has them and then checked, or
  * computed if there was no problem. (mechanism.c) */

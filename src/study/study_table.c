@@ -619,18 +619,6 @@ static void check_together(struct document_reader *reader, struct tremolo_study_
     }
 }
 
-/* The release comes first, because conditions of many rows depend on it; the integers come last,
- * because they follow from everything else. */
-void study_read(struct document_reader *reader, struct tremolo_study_file *file)
-{
-    reader->at.value = file->root;
-    file->terms.release = release_of(file->root);
-    file->terms.rounds = 1;
-    document_read(reader, study_rows, file);
-    check_together(reader, file);
-    study_read_mechanism(reader, file);
-}
-
 /* ---------------------------------------------------------------- identity */
 
 /* Studies without terms and without values for missing ones do without these two arrays. */
@@ -703,7 +691,7 @@ static void encode(FILE *out, const struct tremolo_study_file *file)
 }
 
 /* The canonical encoding and its hash. */
-enum tremolo_status study_identify(struct tremolo_study_file *file)
+static enum tremolo_status identify(struct tremolo_study_file *file)
 {
     char *bytes = NULL;
     size_t length = 0;
@@ -721,4 +709,22 @@ enum tremolo_status study_identify(struct tremolo_study_file *file)
     (void)crypto_generichash(file->device.id, sizeof file->device.id, file->canonical, length, NULL,
                              0);
     return TREMOLO_OK;
+}
+
+/* ---------------------------------------------------------------- all */
+
+/* The release comes first, because conditions of many rows depend on it; the integers come last,
+ * because they follow from everything else. */
+enum tremolo_status study_read(struct document_reader *reader, struct tremolo_study_file *file)
+{
+    reader->at.value = file->root;
+    file->terms.release = release_of(file->root);
+    file->terms.rounds = 1;
+    document_read(reader, study_rows, file);
+    check_together(reader, file);
+    study_read_mechanism(reader, file);
+    if (reader->no_memory) {
+        return TREMOLO_NO_MEMORY;
+    }
+    return reader->problems->count == 0 ? identify(file) : TREMOLO_BAD_STUDY;
 }

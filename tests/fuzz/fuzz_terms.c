@@ -40,7 +40,7 @@ static void check_formula(const struct tremolo_formula *formula, const char *tex
                 .name = formula->term[i].factor[k].column, .low = 1, .high = 2, .missing = NAN};
         }
     }
-    if (tremolo_inputs_new(&inputs, columns, count, text, true, error)) {
+    if (tremolo_inputs_new(&inputs, columns, count, text, true, error) == TREMOLO_OK) {
         check_values(inputs);
         tremolo_inputs_free(inputs);
     } else {

@@ -4,7 +4,7 @@
  * features, so that predictions compute the same features as the devices did:
  *
  *     struct tremolo_inputs *inputs = NULL;
- *     if (!tremolo_inputs_new(&inputs, columns, count, "age + log(income)", error)) { ... }
+ *     status = tremolo_inputs_new(&inputs, columns, count, "age + log(income)", true, error);
  *     tremolo_inputs_features(x, inputs, values);
  *
  * Values are one number for each column: of a category the place of its level, of a yes-no
@@ -73,12 +73,14 @@ struct tremolo_inputs {
     const char **level;
 };
 
-/* Copies all it is given. False with a sentence in `error` when the terms do not fit the columns
+/* Copies all it is given. NO_MEMORY, or BAD_STUDY with a sentence in `error` when the terms do not fit the columns
  * or make more than TREMOLO_MAX_DIMENSION features; *inputs is then untouched. With `floors`
  * logarithms are taken of `low` at least, as devices do. */
-bool tremolo_inputs_new(struct tremolo_inputs **inputs, const struct tremolo_input *columns,
-                        size_t count, const char *terms, bool floors,
-                        char error[TREMOLO_TERMS_ERROR_BYTES]);
+TREMOLO_MUST_USE enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
+                                                        const struct tremolo_input *columns,
+                                                        size_t count, const char *terms,
+                                                        bool floors,
+                                                        char error[TREMOLO_TERMS_ERROR_BYTES]);
 void tremolo_inputs_free(struct tremolo_inputs *inputs); /* accepts NULL */
 
 /* True if some feature is computed, so that people who differ in one column can differ in several. */

@@ -36,7 +36,7 @@ static const char *names_of(const char *terms)
     char error[TREMOLO_TERMS_ERROR_BYTES];
     struct tremolo_inputs *inputs = NULL;
     text[0] = '\0';
-    if (!tremolo_inputs_new(&inputs, columns, COLUMNS, terms, true, error)) {
+    if (tremolo_inputs_new(&inputs, columns, COLUMNS, terms, true, error) != TREMOLO_OK) {
         (void)snprintf(text, sizeof text, "%s", error);
         return text;
     }
@@ -143,7 +143,7 @@ static void test_logarithm(void **state)
     struct tremolo_inputs *inputs = NULL;
     double x = 0x1p-1022, got;
     (void)state;
-    assert_true(tremolo_inputs_new(&inputs, &column, 1, "log(y)", false, error));
+    assert_int_equal(tremolo_inputs_new(&inputs, &column, 1, "log(y)", false, error), TREMOLO_OK);
     for (int i = 0; i < 20000; i++, x *= 1.0717) {
         double y = i < 4 ? ends[i] : fmin(x, ends[3]);
         assert_true(tremolo_inputs_features(&got, inputs, &y) && fabs(got - log(y)) <= 1e-9);
@@ -161,10 +161,11 @@ static void test_values(void **state)
     double values[COLUMNS] = {40, NAN, 500, 2, 80, 1};
     double x[TREMOLO_MAX_DIMENSION];
     (void)state;
-    assert_true(tremolo_inputs_new(&inputs, columns, COLUMNS,
-                                   "age:sleep + age^3 + log(income) + platform:age + "
-                                   "I((age-50)^2) + smoker",
-                                   true, error));
+    assert_int_equal(tremolo_inputs_new(&inputs, columns, COLUMNS,
+                                        "age:sleep + age^3 + log(income) + platform:age + "
+                                        "I((age-50)^2) + smoker",
+                                        true, error),
+                     TREMOLO_OK);
     assert_true(tremolo_inputs_complete(values, inputs));
     assert_true(tremolo_inputs_features(x, inputs, values));
     assert_true(x[0] == 280.0); /* the missing 7 hours */
