@@ -12,7 +12,7 @@
  * --neighbours the answer says what it took. */
 #include "accountant.h"
 #include "explain.h"
-#include "guarantee_print.h"
+#include "text.h"
 #include "options.h"
 #include "study_internal.h"
 #include "table.h"
@@ -740,7 +740,7 @@ static int answer_explain(const struct account_options *options)
     if (!given(options->epsilon)) {
         print_assumed(options);
     }
-    guarantee_print(object, ballots ? 0.0 : promise.delta);
+    text_guarantee(stdout, object, ballots ? 0.0 : promise.delta);
     json_decref(object);
     return CLI_DONE;
 }

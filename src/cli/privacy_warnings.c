@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "coefficients.h"
+#include "text.h"
 #include "explain.h"
 #include "study_internal.h"
 #include "policy.h"
@@ -52,7 +52,7 @@ void privacy_warnings_print(const struct privacy_terms *terms)
     char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES];
     size_t count = of_privacy(text, terms);
     for (size_t i = 0; i < count; i++) {
-        coefficients_paragraph("%s.", text[i]);
+        text_paragraph(stdout, "%s.", text[i]);
     }
 }
 

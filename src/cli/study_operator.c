@@ -16,7 +16,7 @@
 #include "cli.h"
 #include "fetch.h"
 #include "files.h"
-#include "members.h"
+#include "text.h"
 #include "options.h"
 #include "privacy_warnings.h"
 #include "tremolo_client.h"

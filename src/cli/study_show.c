@@ -15,7 +15,7 @@
 #include "files.h"
 #include "study_internal.h"
 #include "policy.h"
-#include "guarantee_print.h"
+#include "text.h"
 #include "explain.h"
 
 /* As the author wrote it: a level or an answer by its word. */
@@ -158,7 +158,7 @@ static int show_words(const struct tremolo_study_file *file)
     }
     show_limits(terms);
     (void)putchar('\n');
-    guarantee_print(words, terms->delta);
+    text_guarantee(stdout, words, terms->delta);
     json_decref(words);
     return CLI_DONE;
 }
