@@ -652,12 +652,3 @@ void tremolo_identification_summary(char *text, size_t capacity, const char *con
     append(text, capacity, hidden == 1 ? " is not identified" : " are not identified");
     say_needed(text, capacity, needed, devices);
 }
-
-const char *tremolo_interval_name(enum tremolo_interval_shape shape)
-{
-    switch (shape) {
-    case TREMOLO_INTERVAL_BOUNDED: return "interval";
-    case TREMOLO_INTERVAL_OUTSIDE: return "outside";
-    default: return "anything";
-    }
-}

@@ -328,23 +328,6 @@ double tremolo_convergence_r2(const struct tremolo_convergence_answer *answer,
     return answer->known && yy > 0.0 ? 1.0 - answer->input.residual_ms / yy : NAN;
 }
 
-enum tremolo_status tremolo_convergence_guess(struct tremolo_convergence_input *input,
-                                              const struct tremolo_plan_input *plan)
-{
-    struct guess guess;
-    enum tremolo_status status = take(&guess, plan);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    input->smoothness = fmax(guess.values[0], guess.counts[1] > 0.0 ? guess.values[1] : 0.0);
-    input->trace = guess.d * plan->feature_variance;
-    input->beta_norm2 = guess.beta2;
-    input->residual_ms = guess.own;
-    input->beta_cross = 0.0;
-    input->B = sqrt(guess.beta2);
-    return TREMOLO_OK;
-}
-
 /* ---------------------------------------------------------------- ballots
  *
  * The guess is the same: d features of equal variance and correlation about the

@@ -98,9 +98,6 @@ void tremolo_identification_summary(char *text, size_t capacity, const char *con
                                     const struct tremolo_coefficient *rows, size_t count,
                                     uint64_t devices);
 
-/* "interval", "outside" or "anything". */
-const char *tremolo_interval_name(enum tremolo_interval_shape shape);
-
 /* Distribution functions used above, accurate to about 1e-12 relative. */
 double tremolo_normal_cdf(double x);
 double tremolo_normal_quantile(double p);
@@ -351,10 +348,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_adassp(double *beta, double *interc
 struct tremolo_mechanism tremolo_release_mechanism(const struct tremolo_sample_release *release,
                                                    double devices);
 
-/* Take S, its norm and the residual from a plan's guess, at its own minimum; M and R stay, B becomes |b*|. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_convergence_guess(struct tremolo_convergence_input *input,
-                          const struct tremolo_plan_input *plan);
+/* The theorems for what was given. */
 struct tremolo_convergence tremolo_convergence_of(const struct tremolo_convergence_input *input);
 
 /* Evaluate at `beta` for evidence of T rounds. input has mechanism, rounds, B, R and M; a
