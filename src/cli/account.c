@@ -505,7 +505,7 @@ static enum tremolo_status compare_one(json_t *row, const struct account_options
                                        const struct calibration *calibration, double epsilon,
                                        double true_sensitivity)
 {
-    struct tremolo_certified sigma, spent;
+    struct tremolo_certified sigma, spent = {0.0, 0.0, 0.0};
     struct tremolo_gaussian cost = {0.0, 0.0};
     enum tremolo_status status =
         tremolo_rule_sigma(&sigma, calibration->rule, epsilon, options->delta,

@@ -35,7 +35,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MAX = 4096 };
+enum {
+    CELLS_MAX = 4096,
+    STEPS_MAX = CELLS_MAX / 2 - 4, /* that the losses of one release are wide, on each side */
+};
 enum row { UPPER, LOWER_P, LOWER_Q, ROWS };
 
 #define TINY 0x1p-960
@@ -56,6 +59,7 @@ struct tremolo_losses {
 
 static bool rows_make(struct tremolo_losses *losses, int64_t first, size_t count)
 {
+    assert(count >= 1);
     double *memory = calloc(ROWS * count, sizeof *memory);
     losses->memory = memory;
     losses->first = first;
@@ -79,8 +83,7 @@ void tremolo_losses_free(struct tremolo_losses *losses)
 enum tremolo_status tremolo_losses_new(struct tremolo_losses **losses, double step, double widest,
                                        double error)
 {
-    if (losses == NULL || !is_positive(step) ||
-        !(widest > 0.0 && widest <= (CELLS_MAX / 2 - 4) * step) ||
+    if (losses == NULL || !is_positive(step) || !(widest > 0.0 && widest <= STEPS_MAX * step) ||
         !(error >= 0.0 && error <= 0x1p-20)) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -235,7 +238,7 @@ static void convolve(struct tremolo_losses *made, const struct tremolo_losses *a
 static enum tremolo_status multiply(struct tremolo_losses *all, struct tremolo_losses *more)
 {
     enum tremolo_status status = TREMOLO_OK;
-    while (status == TREMOLO_OK && all->step != more->step) {
+    while (status == TREMOLO_OK && all != more && all->step != more->step) {
         status = coarsen(all->step < more->step ? all : more);
     }
     struct tremolo_losses made = *all;
