@@ -37,11 +37,6 @@ void tremolo_estimate_begin(struct tremolo_estimate *estimate)
     tremolo_diagnosis_begin(&estimate->diagnosis);
 }
 
-const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row)
-{
-    return row < estimate->features ? estimate->names[row] : "(intercept)";
-}
-
 /* True if the table says anything of a feature. */
 static bool is_identified(const struct tremolo_estimate *estimate)
 {

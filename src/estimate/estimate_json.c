@@ -76,11 +76,17 @@ static const struct document_row coefficient_rows[] = {
      .words = "of a choice: the answer that it is about"},
     {NULL}};
 
+/* The name of a row: a feature's, or "(intercept)". */
+static const char *row_name(const struct tremolo_estimate *estimate, size_t row)
+{
+    return row < estimate->features ? estimate->names[row] : "(intercept)";
+}
+
 /* What may be shown of a coefficient. */
 static struct row row_of(const struct tremolo_estimate *estimate,
                          const struct tremolo_coefficient *of, size_t i)
 {
-    struct row row = {.name = tremolo_estimate_name(estimate, i), .shown = *of, .range = NAN};
+    struct row row = {.name = row_name(estimate, i), .shown = *of, .range = NAN};
     if (!of->identified) {
         row.shown.estimate = row.shown.standard_error = row.shown.low = row.shown.high = NAN;
         row.shown.z = row.shown.p = NAN;
@@ -148,7 +154,7 @@ static json_t *hidden_json(const void *of)
     char sentence[1024] = "";
     const char *names[TREMOLO_MAX_FEATURES + 1];
     for (size_t i = 0; i <= estimate->features; i++) {
-        names[i] = tremolo_estimate_name(estimate, i);
+        names[i] = row_name(estimate, i);
     }
     if (estimate->rows != NULL) {
         tremolo_identification_summary(sentence, sizeof sentence, names, estimate->rows,
@@ -303,8 +309,8 @@ json_t *estimate_named_json(const struct tremolo_estimate *estimate, const doubl
 {
     json_t *list = json_array();
     for (size_t i = 0; values != NULL && i <= estimate->features; i++) {
-        json_latch_append(&list, json_pack("{s:s, s:o}", "name", tremolo_estimate_name(estimate, i),
-                                           "estimate", json_latch_number(values[i])));
+        json_latch_append(&list, json_pack("{s:s, s:o}", "name", row_name(estimate, i), "estimate",
+                                           json_latch_number(values[i])));
     }
     return list;
 }

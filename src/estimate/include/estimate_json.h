@@ -118,9 +118,6 @@ tremolo_estimate_make(struct tremolo_estimate *estimate, const struct tremolo_ev
                       const struct tremolo_estimate_method *method);
 void tremolo_estimate_free(struct tremolo_estimate *estimate);
 
-/* The name of a row: a feature's, or "(intercept)". */
-const char *tremolo_estimate_name(const struct tremolo_estimate *estimate, size_t row);
-
 /* What people can differ in, d + 1 extents at most, from ranges and what is one unit of distance in
  * each feature and, where it is protected, in the response. How many; 0 when the ranges are not
  * known. And how far apart any two people can be. */
