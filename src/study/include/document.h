@@ -145,7 +145,8 @@ struct document_reader {
     bool no_memory; /* for a part of it */
 };
 
-/* Read the object where the reader is: unknown keys are problems, "comment" may be any text, members
+/* Read the object where the reader is; booleans, counts and lists need `read` of their row. Unknown keys
+ * are problems, "comment" may be any text, members
  * without a value get their fallback. Texts point into the JSON tree. */
 void document_read(struct document_reader *reader, const struct document_row *rows, void *into);
 

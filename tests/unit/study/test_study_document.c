@@ -142,11 +142,78 @@ static void test_describes(void **state)
     check_text(document_schema(rows, "{\"title\": \"A thing\"}"), described);
 }
 
+/* A table that is read: a choice that decides whether a number belongs. */
+struct wish {
+    unsigned side;
+    double level;
+    const char *name;
+};
+
+static bool wants_level(const void *of)
+{
+    return ((const struct wish *)of)->side == 1;
+}
+
+static const struct document_row wish_rows[] = {
+    DOCUMENT_ROW("side", CHOICE, DOCUMENT_DECIDES, DOCUMENT_AT(struct wish, side), .choices = sides,
+                 .words = "where it is"),
+    DOCUMENT_ROW("level", REAL, DOCUMENT_OPTIONAL, DOCUMENT_AT(struct wish, level),
+                 .when = wants_level, .otherwise = "belongs to high sides only", .high = 1,
+                 .fallback = 0.5),
+    DOCUMENT_ROW("name", TEXT, DOCUMENT_OPTIONAL, DOCUMENT_AT(struct wish, name), .high = 3),
+    {NULL}};
+
+static void test_reads(void **state)
+{
+    static const struct {
+        const char *json, *path, *reason; /* NULL: it is right */
+        double level;
+    } cases[] = {
+        {"{\"side\": \"high\"}", NULL, NULL, 0.5},
+        {"{\"side\": \"high\", \"level\": 1, \"comment\": \"any\"}", NULL, NULL, 1},
+        {"{\"side\": \"low\"}", NULL, NULL, 0},
+        {"{\"side\": \"low\", \"level\": 1}", "level", "belongs to high sides only", 0},
+        {"{\"side\": \"up\", \"level\": 1}", "side", "must be \"low\" or \"high\"", 0},
+        {"{\"level\": 1}", "side", "is required", 0},
+        {"{\"side\": \"high\", \"level\": 2}", "level",
+         "must be at least 0 and at most 1, but is 2", 0.5},
+        {"{\"side\": \"low\", \"name\": \"four\"}", "name", "must have 0 to 3 bytes, but has 4", 0},
+        {"{\"side\": \"low\", \"nmae\": \"a\"}", "nmae",
+         "is not a key of a study; did you mean name?", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tremolo_study_problems problems = {.count = 0};
+        struct wish wish = {.side = 0};
+        json_t *root = json_loads(cases[i].json, 0, NULL);
+        struct document_reader reader = {.problems = &problems, .at = {.value = root}};
+        document_read(&reader, wish_rows, &wish);
+        assert_int_equal(problems.count, cases[i].path != NULL);
+        if (cases[i].path != NULL) {
+            assert_string_equal(problems.item[0].path, cases[i].path);
+            assert_string_equal(problems.item[0].reason, cases[i].reason);
+        }
+        assert_true(wish.level == cases[i].level);
+        json_decref(root);
+    }
+}
+
+/* Comments of what is written; what holds its fallback need not be decided and is left out. */
+static void test_explains(void **state)
+{
+    const struct wish wish = {.side = 1, .level = 0.5, .name = ""};
+    (void)state;
+    check_text(document_starter(wish_rows, &wish),
+               "{\"comment\":\"side: where it is.\",\"side\":\"high\",\"name\":\"\"}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writes),
         cmocka_unit_test(test_describes),
+        cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_explains),
     };
     return cmocka_run_group_tests_name("study: document", tests, NULL, NULL);
 }
