@@ -113,7 +113,7 @@ void text_members(FILE *out, const json_t *object, const char *sentence)
     for (; *sentence != '\0'; sentence++) {
         if (*sentence == '{') {
             put_member(out, object, sentence + 1);
-            sentence += strcspn(sentence, "}");
+            sentence += strcspn(sentence, "}") - (strchr(sentence, '}') == NULL);
         } else {
             (void)fputc(*sentence, out);
         }

@@ -37,11 +37,39 @@ static void no_control_character_is_left(void **state)
     members_clean(NULL);
 }
 
+/* A form that does not fit a value is never given to printf(): a lying server chooses the types. */
+static void sentences_have_members(void **state)
+{
+    static const struct {
+        const char *sentence, *wanted;
+    } cases[] = {
+        {"{name}|{name:-6s}|", "age|age   |"},
+        {"{round} {round+1}", "2 3"},
+        {"{cost:.3g} {cost:^.3g}", "1.23 1.24"},
+        {"[{cost:8.2f}] [{none:8.2f}]", "[    1.23] [       -]"},
+        {"{name:.4g} {round:-5s}|", "- -    |"},
+        {"{none} {none+1} {name+1}", "0 1 age"},
+        {"no end {name", "no end age"},
+    };
+    json_t *object = json_pack("{s:s, s:i, s:f}", "name", "age", "round", 2, "cost", 1.234);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[80] = "";
+        FILE *out = fmemopen(text, sizeof text, "w");
+        assert_non_null(out);
+        text_members(out, object, cases[i].sentence);
+        assert_int_equal(fclose(out), 0);
+        assert_string_equal(text, cases[i].wanted);
+    }
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_and_texts_have_defaults),
         cmocka_unit_test(no_control_character_is_left),
+        cmocka_unit_test(sentences_have_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
