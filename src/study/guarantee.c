@@ -103,12 +103,12 @@ enum tremolo_status tremolo_study_file_guarantee_at(struct tremolo_study_guarant
 static void list_features(char *text, size_t bytes, const struct tremolo_study_file *file)
 {
     size_t used = 0;
-    size_t count = tremolo_study_file_feature_count(file);
+    size_t count = file->feature_count;
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         const char *before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
-        int written = snprintf(text + used, bytes - used, "%s%s", before,
-                               tremolo_study_file_feature(file, i)->name);
+        int written =
+            snprintf(text + used, bytes - used, "%s%s", before, file->features[i].shown.name);
         if (written < 0 || (size_t)written >= bytes - used) {
             text[0] = '\0';
             return;
@@ -257,7 +257,7 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     struct tremolo_promise promise = promise_of(file, &guarantee);
     list_features(features, sizeof features, file);
     promise.features = features;
-    promise.response = tremolo_study_file_response(file)->name;
+    promise.response = file->response->shown.name;
     promise.ways = ways;
     promise.way_count = tremolo_study_file_ways(ways, file);
     for (size_t i = 0; i < file->feature_count; i++) {
@@ -377,6 +377,7 @@ static const struct document_row caught_rows[] = {
     DOCUMENT_ROW("caught", REAL, 0, DOCUMENT_AT(struct caught, caught)),
     {NULL}};
 
+const char *const study_protects[] = {"features", "all", NULL};
 static const char *const strengths[] = {"policy", "past", "hardly", NULL};
 
 const struct document_row guarantee_rows[] = {

@@ -15,6 +15,8 @@
 #include "document.h"
 #include "study_file.h"
 
+const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
+
 /* ---------------------------------------------------------------- arithmetic */
 
 enum { LOG_BITS = 32 };

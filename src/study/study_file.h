@@ -82,7 +82,8 @@ enum tremolo_status study_read(struct document_reader *reader, struct tremolo_st
  * computed if there was no problem. (mechanism.c) */
 void study_read_mechanism(struct document_reader *reader, struct tremolo_study_file *file);
 
-/* The words of a feature's kind, by enum tremolo_study_kind, and of what is private. */
+/* The words of a feature's kind, by enum tremolo_study_kind, and of what is private. (inputs.c,
+ * guarantee.c) */
 extern const char *const study_kinds[];
 extern const char *const study_protects[];
 

@@ -27,8 +27,6 @@ enum {
     STUDY_VERSION_TYPICAL = 4, /* more, where a ballot's ranges need not be the written ones */
 };
 
-const char *const study_kinds[] = {"numeric", "category", "yes-no", NULL};
-const char *const study_protects[] = {"features", "all", NULL};
 static const char *const sent_words[] = {"public", "private", NULL};
 static const char *const protocol_words[] = {"one-shot", "iterative", NULL};
 static const char *const release_words[] = {"sample", "ballot", NULL};
