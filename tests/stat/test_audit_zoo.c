@@ -92,7 +92,7 @@ struct tremolo_sample_release sound_release_of(const struct tremolo_study *study
 #include "../../src/device/ballot.c"
 #undef tremolo_chacha_blocks
 #define tremolo_release_of sound_release_of
-#include "../../src/estimate/release.c"
+#include "../../src/estimate/evidence.c"
 #undef tremolo_release_of
 /* NOLINTEND(bugprone-suspicious-include) */
 
