@@ -3,8 +3,8 @@
  * A server on loopback, a study of the paper's release and one of ballots, thousands
  * of devices that are real clients: each fetches and verifies both studies, asks its
  * own policy, pays from its own ledger in its own directory and sends its reports over
- * HTTP. What the server then says is printed beside the truth and beside least squares
- * on the raw data, which nobody but this demonstration ever sees.
+ * HTTP. The demonstration prints the server's estimates, the truth, and least squares on
+ * the raw data, which the server never sees.
  *
  * Devices here live as long as the demonstration, so their ledgers are
  * written but not synced; everything on the server's side is. */
@@ -127,6 +127,7 @@ struct demo {
     pthread_mutex_t lock;
 };
 
+/* The name must leave room for the files below it. */
 static const char *take_data(void *data, const char *text)
 {
     return snprintf(data, PATH_BYTES, "%s", text) < PATH_BYTES ? NULL : "a shorter name";
@@ -148,6 +149,7 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- server */
 
+/* The server is this process's own, on loopback, with its data below the demonstration's. */
 static int start_server(struct demo *demo)
 {
     struct tremolo_server_options options = TREMOLO_SERVER_DEFAULTS;
@@ -174,6 +176,7 @@ static int ask(json_t **answer, const struct demo *demo, const char *url, const 
                            : cli_fail(CLI_FAILED, "demo", "%s (%ld)", failed, fetch.status);
 }
 
+/* Open a study as its operator does, and keep its address. */
 static int create_study(struct demo *demo, size_t study)
 {
     char url[128];
@@ -187,6 +190,7 @@ static int create_study(struct demo *demo, size_t study)
     return code;
 }
 
+/* The server has made the token by now. */
 static int create_studies(struct demo *demo)
 {
     char path[PATH_BYTES + 32];
@@ -211,6 +215,7 @@ static int close_round(const struct demo *demo, size_t study)
 
 /* ---------------------------------------------------------------- devices */
 
+/* Replaces fsync() for devices only. */
 static int no_sync(void *context, int fd)
 {
     (void)context;
@@ -218,6 +223,7 @@ static int no_sync(void *context, int fd)
     return 0;
 }
 
+/* Keep the first reason; count all. Called by any thread. */
 static void note_failure(struct demo *demo, const char *why)
 {
     (void)pthread_mutex_lock(&demo->lock);
@@ -227,6 +233,8 @@ static void note_failure(struct demo *demo, const char *why)
     (void)pthread_mutex_unlock(&demo->lock);
 }
 
+/* One report of one device, with everything a real one does: fetch and verify the study, ask its
+ * policy, pay from its ledger. */
 static void take_part(struct demo *demo, size_t index, size_t study)
 {
     struct tremolo_client *client = NULL;
@@ -259,6 +267,7 @@ static void take_part(struct demo *demo, size_t index, size_t study)
     tremolo_client_close(client);
 }
 
+/* A thread's work: the next device, until there is none. */
 static void *run_devices(void *context)
 {
     struct demo *demo = context;
@@ -274,6 +283,7 @@ static void *run_devices(void *context)
     return NULL;
 }
 
+/* Device owners allow the studies here, by the text that a policy file would have. */
 static int read_policies(struct demo *demo)
 {
     for (size_t i = 0; i < STUDIES; i++) {
@@ -287,6 +297,7 @@ static int read_policies(struct demo *demo)
     return CLI_DONE;
 }
 
+/* Threads take devices in turn. A thread that cannot be started leaves its work to the others. */
 static void run_round(struct demo *demo)
 {
     pthread_t thread[THREADS];
@@ -354,6 +365,7 @@ static bool raw_least_squares(double *beta, double *intercept, const struct demo
     return good;
 }
 
+/* A coefficient that noise hides has no number. */
 static void print_estimate(const json_t *answer, size_t index)
 {
     const json_t *row = json_array_get(json_object_get(answer, "coefficients"), index);
@@ -365,6 +377,7 @@ static void print_estimate(const json_t *answer, size_t index)
     }
 }
 
+/* One row for each coefficient: truth, raw data, then each study. */
 static void print_table(json_t *const answer[STUDIES], const double *raw)
 {
     (void)printf("%-31s", "pulse, beats a minute");
@@ -411,6 +424,7 @@ static void print_comparison(const struct demo *demo)
     }
 }
 
+/* The document's sentences, as a reviewer reads them. */
 static void print_guarantee(const json_t *answer, const char *title)
 {
     const json_t *guarantee = json_object_get(answer, "guarantee");
@@ -425,6 +439,7 @@ static void print_guarantee(const json_t *answer, const char *title)
     text_guarantee(stdout, guarantee, member_number(guarantee, "delta"));
 }
 
+/* Numbers first, then what they cost. */
 static void print_all(const struct demo *demo, json_t *const answer[STUDIES], const double *raw)
 {
     (void)printf("%zu devices reported to two studies over HTTP in %.1f s, one sample each; the "
@@ -447,6 +462,7 @@ static void print_all(const struct demo *demo, json_t *const answer[STUDIES], co
                  demo->data);
 }
 
+/* Estimates are read from the server, as any reader does. */
 static int print_results(struct demo *demo)
 {
     double raw[FEATURES + 1] = {0};
@@ -471,6 +487,7 @@ static int print_results(struct demo *demo)
 
 /* ---------------------------------------------------------------- command */
 
+/* A directory of its own, so that nothing is overwritten. */
 static int make_directory(struct demo *demo)
 {
     if (demo->data[0] == '\0') {
@@ -484,6 +501,7 @@ static int make_directory(struct demo *demo)
     return CLI_DONE;
 }
 
+/* Steps in order, up to the first that fails. The server is stopped in any case. */
 static int run(int argc, char **argv)
 {
     static int (*const steps[])(struct demo *) = {read_policies, start_server, create_studies,
@@ -525,7 +543,7 @@ const struct cli_command cli_demo = {
     .usage = "demo [OPTIONS]",
     .about =
         "Starts a server on this machine, lets thousands of made-up people take part, and prints\n"
-        "what the server learned beside the truth.",
+        "what the server learned, and the truth.",
     OPTION_TABLE(rules),
     .run = run,
 };

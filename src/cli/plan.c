@@ -69,7 +69,7 @@ static const struct option_rule rules[] = {
                 .help = "what the guarantee covers: all of a sample, or its features, with the "
                         "response sent in the clear"),
     OPTION_RULE("release", "R", CHOICE, TO(request.release), .words = "sample ballot",
-                .help = "what a device sends: a sample with noise, as the paper has it, or a "
+                .help = "what a device sends: a sample with noise, as in the paper, or a "
                         "ballot, one random answer about the sample. A ballot for any two people "
                         "unless given"),
     {.help = "What to look for:"},
@@ -113,11 +113,13 @@ static int settle(struct plan_options *options, const struct options_given *give
 
 /* ---------------------------------------------------------------- the guarantee */
 
+/* The other release is a noisy sample. */
 static bool is_ballot(const struct tremolo_plan_request *request)
 {
     return request->release == TREMOLO_RELEASE_BALLOT;
 }
 
+/* What is promised to whom, and what was guessed: the two things that a reader must not mistake. */
 static void print_privacy(const struct plan_options *options,
                           const struct tremolo_plan_answer *answer)
 {
@@ -148,7 +150,7 @@ static void print_privacy(const struct plan_options *options,
                      0.5 * answer->sensitivity, clear);
     }
     if (!is_ballot(request)) {
-        (void)printf("noise: sd %.4g per feature, whose own sd is guessed as %.3g\n",
+        (void)printf("noise: sd %.4g per feature; the features' own sd is guessed as %.3g\n",
                      answer->noise_sd, sqrt(request->guess.feature_variance));
     } else {
         char alike[64] = "that are not correlated";
@@ -190,7 +192,7 @@ static void print_differences(const struct tremolo_plan_request *request,
     }
 }
 
-/* A distance protects near pairs only, and a large epsilon nobody. Both deserve a warning. */
+/* A distance protects near pairs only, and a large epsilon protects hardly anyone. */
 static void print_warnings(const struct plan_options *options,
                            const struct tremolo_plan_attacks *attacks)
 {
@@ -217,6 +219,7 @@ static void print_warnings(const struct plan_options *options,
 
 /* ---------------------------------------------------------------- numbers */
 
+/* With noise, without, and how many times worse. */
 static void print_table(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {
@@ -347,6 +350,7 @@ static void say_size(char *text, size_t bytes, const struct tremolo_study_file *
                    response->unit, response->name);
 }
 
+/* Sizes first, then whether intervals hold, then liars: each is said only where it applies. */
 static void print_verdict(const struct plan_options *options,
                           const struct tremolo_plan_answer *answer)
 {
@@ -441,6 +445,8 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     }
 }
 
+/* From the promise to the advice. The study's own units come after the scaled numbers that they
+ * follow from. */
 static void print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_request *request = &options->request;
@@ -460,6 +466,7 @@ static void print_text(const struct plan_options *options, const struct tremolo_
 
 /* ---------------------------------------------------------------- running */
 
+/* Nothing is printed before the answer is complete. */
 static int answer_request(const struct plan_options *options)
 {
     struct tremolo_plan_answer answer;
@@ -480,6 +487,7 @@ static int answer_request(const struct plan_options *options)
     return code;
 }
 
+/* A study is freed in any case. */
 static int run(int argc, char **argv)
 {
     struct plan_options options = {.study = NULL};

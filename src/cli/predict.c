@@ -125,6 +125,7 @@ static int predict_rows(const struct predict_options *options, const struct sour
     return code;
 }
 
+/* The result is read before the data, because its columns decide which data are needed. */
 static int predict(const struct predict_options *options, const char *path, const char *data)
 {
     char error[TREMOLO_TABLE_ERROR_BYTES];
@@ -143,6 +144,7 @@ static int predict(const struct predict_options *options, const char *path, cons
     return code;
 }
 
+/* What is read is never overwritten, not even with --force. */
 static int run(int argc, char **argv)
 {
     struct options_given given;
@@ -166,10 +168,10 @@ const struct cli_command cli_predict = {
     .summary = "predict the response of new samples from a saved result",
     .usage = "predict RESULT.json DATA.csv [OPTIONS]",
     .about = "A row for each row of the data: the prediction, and the mean response of people with "
-             "these\nvalues with an interval. - stands for standard input. 'fit --save "
+             "these\nvalues with an interval. - is standard input. 'fit --save "
              "RESULT.json' or 'simulate --save "
              "RESULT.json' made the\nresult; columns go by their names, and others are ignored. A "
-             "result whose reports tell\nnothing to predict from is refused.",
+             "result is refused when its reports\ntell nothing to predict from.",
     OPTION_TABLE(rules),
     .operand = "a result and a CSV file",
     .operand_most = 2,

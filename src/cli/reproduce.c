@@ -51,6 +51,7 @@ struct outcome {
 
 /* ---------------------------------------------------------------- options */
 
+/* A list replaces the default list. */
 static const char *take_tasks(void *wanted, const char *list)
 {
     static const char good[] = "of co2, fair, modechoice, lncoins, fmde";
@@ -100,6 +101,7 @@ static const struct option_rule rules[] = {
     OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace an earlier report"),
 };
 
+/* Repeats and splits have defaults that depend on the sweep. */
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
 {
     struct options_given given;
@@ -153,8 +155,7 @@ static bool run_program(char *const argv[])
     return good && WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
-/* The script lies in the source tree beside build/, or in share/tremolo beside
- * bin/ once installed. */
+/* The script is in tools/ of the source tree, or in share/tremolo once installed. */
 static bool fetch(const char *folder)
 {
     static const char *const places[] = {"/../tools/fetch-data", "/../share/tremolo/fetch-data"};
@@ -176,6 +177,7 @@ static bool fetch(const char *folder)
     return false;
 }
 
+/* All files, whichever tasks are wanted: they are fetched together. */
 static bool data_present(const char *folder)
 {
     char path[2 * PATH_MAX];
@@ -190,6 +192,7 @@ static bool data_present(const char *folder)
 
 /* ------------------------------------------------------------------ tables */
 
+/* The paper's numbers are in the last columns. */
 static void write_datasets(FILE *file, const struct outcome *outcome)
 {
     (void)fputs("task,rows,dimension,r2_ols,paper_rows,paper_dimension,paper_r2_ols\n", file);
@@ -226,6 +229,7 @@ static void write_tuning(FILE *file, const struct outcome *outcome)
     }
 }
 
+/* A line for each task, method and epsilon. */
 static void write_sweep(FILE *file, const struct outcome *outcome)
 {
     const struct tremolo_sweep *sweep = outcome->sweep;
@@ -265,6 +269,7 @@ static json_t *series_of(const struct tremolo_reproduction_case *studied,
                      "reference", reference ? json_true() : NULL, "points", points);
 }
 
+/* A figure of the page (src/web), as data. */
 static json_t *figure_of(const struct tremolo_reproduction_case *studied,
                          const struct tremolo_sweep *sweep)
 {
@@ -313,6 +318,7 @@ static json_t *verdict_words(const struct outcome *outcome)
         first, points, negative);
 }
 
+/* How the numbers were made, for readers who want to judge or repeat them. */
 static json_t *how_of(const struct outcome *outcome)
 {
     static const char *const paper[] = {
@@ -480,6 +486,7 @@ static json_t *private_answer(const struct outcome *outcome)
     return json_pack("{s:s,s:o,s:o*}", "title", "Private", "text", text, "guarantee", gauge);
 }
 
+/* The three answers that every page begins with. */
 static json_t *answers_of(const struct outcome *outcome)
 {
     const struct tremolo_reproduction *reproduction = &outcome->options->reproduction;
@@ -492,6 +499,7 @@ static json_t *answers_of(const struct outcome *outcome)
         private_answer(outcome));
 }
 
+/* All that text and page are made from. */
 static json_t *document_of(const struct outcome *outcome)
 {
     const struct tremolo_sweep *sweep = outcome->sweep;
@@ -506,7 +514,7 @@ static json_t *document_of(const struct outcome *outcome)
     (void)json_object_update_new(
         document,
         json_pack("{s:o,s:o,s:o,s:o}", "answers", answers_of(outcome), "summary",
-                  json_sprintf("%zu task%s, %zu private methods beside least squares, %zu values "
+                  json_sprintf("%zu task%s, %zu private methods and least squares, %zu values "
                                "of epsilon from %g to %g",
                                outcome->count, outcome->count == 1 ? "" : "s", sweep->method_count,
                                sweep->epsilon_count, sweep->epsilon(0),
@@ -535,6 +543,7 @@ static bool write_table(const char *path, const struct table *table, const struc
     return fclose(file) == 0 && good;
 }
 
+/* Tables, then the three forms of the document, then --save. */
 static int write_all(const char *folder, const struct outcome *outcome)
 {
     static const char *const forms[] = {"report.json", "report.txt", "report.html"};
@@ -560,6 +569,7 @@ static int write_all(const char *folder, const struct outcome *outcome)
     return code;
 }
 
+/* The time of the run is a part of the report. */
 static int compute_and_write(const struct reproduce_options *options, const char *data,
                              const char *work)
 {
@@ -583,6 +593,7 @@ static int compute_and_write(const struct reproduce_options *options, const char
     return code;
 }
 
+/* Called with a folder that becomes the output when all is well. */
 static int make_all(const char *work, const void *context)
 {
     const struct reproduce_options *options = context;
@@ -669,6 +680,7 @@ static int fill_folder(const char *out, const char *const *last,
     return code;
 }
 
+/* The page comes last, so where it is, the rest is. */
 static int run(int argc, char **argv)
 {
     static const char *const last[] = {"report.json", "report.txt", "report.html", NULL};

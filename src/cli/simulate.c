@@ -1,8 +1,8 @@
 /* simulate.c -- `tremolo simulate`: every row of a CSV file is a device.
  *
- * Each repeat shuffles the rows anew, holds some out, lets the others report, fits, and measures
+ * Each repeat shuffles the rows again, holds some out, lets the others report, fits, and measures
  * R^2 on the rows held out. The table of coefficients is the first repeat's. All of that is
- * lab/simulation.c; this file takes the options, reads the table and prints what is known besides
+ * lab/simulation.c; this file takes the options, reads the table and prints advice that is no part of
  * the estimate.
  *
  * A study is read before all other options, so that each of them overrides it. Columns are found by
@@ -53,6 +53,7 @@ struct simulate_options {
 
 /* ---------------------------------------------------------------- options */
 
+/* Everything is taken at once; options that follow override it. */
 static const char *take_study(void *place, const char *path)
 {
     struct simulate_options *options = place;
@@ -94,6 +95,7 @@ static bool split_names(struct names *names, char *from)
     return false;
 }
 
+/* A list of names replaces the study's. */
 static const char *take_features(void *place, const char *text)
 {
     struct simulate_options *options = place;
@@ -108,6 +110,7 @@ static const char *take_features(void *place, const char *text)
                : "names with a comma between them; a name with a comma goes in quotes";
 }
 
+/* The distance 0 is "any". */
 static const char *take_neighbours(void *place, const char *text)
 {
     struct tremolo_experiment_options *experiment = place;
@@ -159,7 +162,7 @@ static const struct option_rule rules[] = {
                 .help = "what the guarantee covers: all of a sample, or its features, with the "
                         "response sent in the clear"),
     OPTION_RULE("release", "R", CHOICE, TO_EXPERIMENT(release), .words = "sample ballot",
-                .help = "what a device sends: a sample with noise, as the paper has it, or a "
+                .help = "what a device sends: a sample with noise, as in the paper, or a "
                         "ballot, one random answer about the sample. A ballot for any two people "
                         "and the method auto, unless given"),
     {.help = "The method:"},
@@ -217,6 +220,7 @@ static int leave_out(struct simulate_options *options, const struct tremolo_tabl
                     : cli_fail(CLI_USAGE, command, "%s: no feature is left", options->path);
 }
 
+/* Accepts options that were never parsed, if they are zero. */
 static void free_options(struct simulate_options *options)
 {
     tremolo_study_file_free(options->study_file);
@@ -251,7 +255,7 @@ static int check_whole(const struct simulate_options *options)
                         "other --terms");
     }
     if (options->reports != NULL && !reports) {
-        return cli_fail(CLI_USAGE, command, "--reports needs a method whose devices report");
+        return cli_fail(CLI_USAGE, command, "--reports needs a method that makes reports");
     }
     return check_files(options);
 }
@@ -302,6 +306,7 @@ static void print_advice(const struct simulate_options *options,
 
 /* ---------------------------------------------------------------- running */
 
+/* A refusal is wrong usage; a failure has the exit code of its status. */
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
     struct tremolo_simulation_result *result = NULL;
@@ -386,6 +391,7 @@ static int make_design(struct tremolo_design *design, struct simulate_options *o
     return code;
 }
 
+/* The design is freed in any case. */
 static int run(int argc, char **argv)
 {
     struct simulate_options options;

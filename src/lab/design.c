@@ -32,7 +32,7 @@ struct column_plan {
     const char *level[TREMOLO_DESIGN_LEVELS_MAX];
     const struct tremolo_study_feature *feature; /* of the study; NULL without */
     const char *fill;                            /* the study's level for a missing word, or NULL */
-    double missing; /* the value that stands for a missing one; NAN: none */
+    double missing; /* the value that replaces a missing one; NAN: none */
 };
 
 /* ---------------------------------------------------------------- columns */
@@ -54,12 +54,16 @@ static bool refuse_column(char *error, const struct tremolo_table *table, const 
                : refuse(error, "there is no column '%.80s'%s; there are %s", name, role, list);
 }
 
+/* Spreadsheets write infinities. They are no finite numbers, but a column with some is still a
+ * column of numbers, so that the refusal names the cell. */
 static bool is_infinity(const char *text)
 {
     text += *text == '+' || *text == '-';
     return strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0;
 }
 
+/* Refuse the first cell of a numeric column that is no finite number of a sane size, by line and
+ * column, with what to write instead. */
 static bool check_numbers(const struct tremolo_table *table, size_t column, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
@@ -90,6 +94,8 @@ struct cells {
     size_t first_comma; /* its row */
 };
 
+/* Count what the cells of a column are, missing ones left out. A text is looked at once for each
+ * question; files are read once, so this is not what takes the time. */
 static struct cells look_at(const struct tremolo_table *table, size_t column)
 {
     struct cells cells = {0};
@@ -125,6 +131,7 @@ static bool find_kind(bool *numeric, const struct tremolo_table *table, size_t c
                   tremolo_table_cell(table, cells.first_comma, column));
 }
 
+/* By bytes, so that the order of levels does not depend on the locale. */
 static int compare_levels(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -139,6 +146,9 @@ static int compare_numbers(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : compare_levels(a, b);
 }
 
+/* Find the different words of a column, in the order that their coefficients get. A study's
+ * filling counts as a word that occurs. More levels than a study may have, or a single one, are
+ * refused. */
 static bool collect_levels(struct column_plan *plan, const struct tremolo_table *table, char *error)
 {
     if (tremolo_table_holds_numbers(table, plan->column)) {
@@ -176,8 +186,8 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
     return true;
 }
 
-/* The study's order, whose first level is the reference; only levels that occur are
- * of use, and one that the study does not have is refused. */
+/* Put levels into the study's order; its first level is the reference. Levels that do not occur are
+ * left out, and one that the study does not have is refused. */
 static bool order_levels(struct column_plan *plan, const struct tremolo_study_feature *feature,
                          char *error)
 {
@@ -210,6 +220,7 @@ static bool is_question(struct column_plan *plan)
     return false;
 }
 
+/* The study's feature of that name, or NULL: the table may have columns that the study has not. */
 static const struct tremolo_study_feature *feature_named(const struct tremolo_study_file *study,
                                                          const char *name)
 {
@@ -246,7 +257,7 @@ static bool plan_words(struct column_plan *plan, const struct tremolo_table *tab
                   plan->level[0]);
 }
 
-/* What stands for a missing value, by the study. */
+/* Take the study's replacement for a missing value. */
 static void plan_missing(struct column_plan *plan)
 {
     const struct tremolo_study_feature *feature = plan->feature;
@@ -327,6 +338,7 @@ static bool choose_terms(bool wanted[TREMOLO_TABLE_COLUMNS_MAX], const struct tr
     return true;
 }
 
+/* Plan every wanted column. Returns how many there are; 0 after a refusal. */
 static size_t plan_columns(struct column_plan *plans, const bool *wanted,
                            const struct tremolo_table *table,
                            const struct tremolo_study_file *study,
@@ -339,7 +351,7 @@ static size_t plan_columns(struct column_plan *plans, const bool *wanted,
         }
     }
     if (count == 0) {
-        (void)refuse(error, "there is no feature besides the response");
+        (void)refuse(error, "there is no feature, only the response");
     }
     return count;
 }
@@ -405,6 +417,9 @@ static double usual_value(const struct tremolo_table *table, const struct column
     return plan->levels > 0 ? (double)most : sum / present;
 }
 
+/* Decide what replaces a missing cell of the column: the study's filling first, then the mean if
+ * the caller asked for means and a cell is missing at all. Otherwise nothing, and the row is
+ * dropped. */
 static void settle_missing(struct tremolo_design *design, const struct tremolo_table *table,
                            struct column_plan *plan, enum tremolo_missing missing)
 {
@@ -426,6 +441,8 @@ static void settle_missing(struct tremolo_design *design, const struct tremolo_t
 
 /* ---------------------------------------------------------------- inputs */
 
+/* The column as an input of the model. Bounds and the typical value come from the study; a plan
+ * without one has none. */
 static struct tremolo_input input_of(const struct tremolo_table *table,
                                      const struct column_plan *plan)
 {
@@ -448,6 +465,8 @@ static struct tremolo_input input_of(const struct tremolo_table *table,
     };
 }
 
+/* Let the study module make features of the inputs: the same code as on the server and in
+ * predictions, so that a name means the same everywhere. */
 static bool make_inputs(struct tremolo_design *design, const struct tremolo_table *table,
                         const struct column_plan *plans, size_t count,
                         const struct tremolo_design_wish *wish, char *error)
@@ -466,6 +485,8 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
     return good;
 }
 
+/* Name features and response as every document does, with the characters removed that could
+ * steer a terminal. */
 static void fill_names(struct tremolo_design *design, const char *response)
 {
     const struct tremolo_term_column column = {.name = response};
@@ -484,7 +505,7 @@ static void fill_names(struct tremolo_design *design, const char *response)
 
 /* ---------------------------------------------------------------- rows */
 
-/* Who has a column twice as a feature asks for nothing; who has it constant neither. */
+/* A constant column explains nothing, and a constant response leaves nothing to explain. */
 static bool refuse_constant(const struct tremolo_design *design, char *error)
 {
     size_t d = design->features;
@@ -503,6 +524,7 @@ static bool refuse_constant(const struct tremolo_design *design, char *error)
     return true;
 }
 
+/* Name the cell that made the row incomplete. */
 static bool refuse_missing(const struct tremolo_table *table, const struct column_plan *plans,
                            size_t count, size_t response, size_t row, char *error)
 {
@@ -519,6 +541,7 @@ static bool refuse_missing(const struct tremolo_table *table, const struct colum
                   column == response ? "" : ", or the column's mean can replace them");
 }
 
+/* Name the term that has no value in a row. */
 static bool refuse_infinite(const struct tremolo_design *design, const struct tremolo_table *table,
                             const double *features, size_t row, char *error)
 {
@@ -532,6 +555,8 @@ static bool refuse_infinite(const struct tremolo_design *design, const struct tr
                   table->place, tremolo_table_line(table, row), design->name[f]);
 }
 
+/* One pass over the table. A row counts when all inputs are present or replaced, and the
+ * response is present: a response is never imputed. */
 static bool fill_rows(struct tremolo_design *design, const struct tremolo_table *table,
                       const struct column_plan *plans, size_t count, size_t response,
                       const struct tremolo_design_wish *wish, char *error)
@@ -560,6 +585,8 @@ static bool fill_rows(struct tremolo_design *design, const struct tremolo_table 
     return true;
 }
 
+/* Everything that needs the rows: what replaces missing cells, inputs, names, numbers. The order
+ * matters, because inputs are made of the replacements. */
 static bool fill(struct tremolo_design *design, const struct tremolo_table *table,
                  struct column_plan *plans, size_t count, size_t response,
                  const struct tremolo_design_wish *wish, char *error)
@@ -591,6 +618,8 @@ static bool fill(struct tremolo_design *design, const struct tremolo_table *tabl
 
 /* ---------------------------------------------------------------- the whole */
 
+/* Find the response and the wanted columns, plan them, and fill the design. On failure the
+ * design holds what was made, for the caller to free. */
 static bool build(struct tremolo_design *made, const struct tremolo_table *table,
                   const struct tremolo_design_wish *wish, const struct tremolo_formula *formula,
                   char *error)
@@ -624,6 +653,7 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
     return good;
 }
 
+/* Terms come from the wish, or from its study unless the wish lists features. */
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
                           const struct tremolo_design_wish *wish,
                           char error[TREMOLO_TABLE_ERROR_BYTES])
@@ -647,6 +677,7 @@ bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_ta
     return true;
 }
 
+/* Freeing twice is harmless: the struct is empty afterwards. */
 void tremolo_design_free(struct tremolo_design *design)
 {
     free(design->name);
@@ -659,6 +690,7 @@ void tremolo_design_free(struct tremolo_design *design)
     *design = (struct tremolo_design){0};
 }
 
+/* Public bounds where there are some. Those of the data are not private, and simulations say so. */
 void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
 {
     for (size_t f = 0; f <= design->features; f++) {
@@ -676,6 +708,7 @@ void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
 
 /* ---------------------------------------------------------------- public bounds */
 
+/* The study's coordinate of that name, the response included; NULL: there is none. */
 static const struct tremolo_study_coordinate *
 coordinate_named(const struct tremolo_study_file *file, const char *name)
 {
@@ -702,6 +735,8 @@ static bool is_level(const struct tremolo_study_file *file, const char *name)
     return false;
 }
 
+/* Take bounds and typical value of one column. A level that the study has not is between 0 and
+ * 1. */
 static bool bounds_of(struct tremolo_design *design, size_t i,
                       const struct tremolo_study_file *file, const char *name)
 {
@@ -712,6 +747,7 @@ static bool bounds_of(struct tremolo_design *design, size_t i,
     return found != NULL || is_level(file, name);
 }
 
+/* The unit belongs to the study's response; another response of the same table has none. */
 bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_study_file *study,
                           char error[TREMOLO_TABLE_ERROR_BYTES])
 {
@@ -734,6 +770,7 @@ bool tremolo_design_bound(struct tremolo_design *design, const struct tremolo_st
     return true;
 }
 
+/* Everything is checked and allocated before the design changes. */
 bool tremolo_design_take_bounds(struct tremolo_design *design, const double *low,
                                 const double *high, char error[TREMOLO_TABLE_ERROR_BYTES])
 {

@@ -1,7 +1,7 @@
 /* experiment.c -- one data set, one split, one method.
  *
- * Rows are shuffled, split and scaled on the training rows; the method runs on them. Methods whose
- * devices report run a fleet (fleet.h). The others, which reproductions compare with, read the rows:
+ * Rows are shuffled, split and scaled on the training rows; the method runs on them. Methods with
+ * reports run a fleet (fleet.h). The others, which reproductions compare with, read the rows:
  * least squares, DP-SGD's noisy gradients, and a server that is trusted (AdaSSP). */
 #include "experiment.h"
 
@@ -18,6 +18,7 @@
 
 /* ------------------------------------------------------------- splits */
 
+/* Fisher and Yates, with draws that follow from the seed and the place alone. */
 static void shuffle(size_t *order, size_t count, uint64_t seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -38,6 +39,7 @@ struct column {
     size_t count, stride; /* of the training rows, and from one to the next */
 };
 
+/* Column i of the split, the response being the last. */
 static struct column column_of(struct tremolo_split *split, const struct tremolo_design *design,
                                size_t i)
 {
@@ -48,6 +50,7 @@ static struct column column_of(struct tremolo_split *split, const struct tremolo
                                  &split->response_scale, split->train, 1};
 }
 
+/* Of the training rows: rows that are held out must not influence the scale. */
 static double mean_of(const struct column *column)
 {
     double sum = 0;
@@ -99,6 +102,7 @@ static void apply(const struct column *column, size_t rows)
     }
 }
 
+/* Room for all rows. What was allocated before a failure is freed with the split. */
 static bool allocate(struct tremolo_split *split, size_t rows)
 {
     split->X = malloc(rows * split->d * sizeof *split->X);
@@ -158,6 +162,8 @@ static void measure_bounds(struct tremolo_split *split, bool protect_all, bool b
     }
 }
 
+/* The rows held out are the same for every method and epsilon of a seed, so that their R^2 can
+ * be compared. */
 enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char **constant,
                                        const struct tremolo_design *design, double valid_share,
                                        double test_share, enum tremolo_scaling scaling,
@@ -191,6 +197,7 @@ enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char *
     return TREMOLO_OK;
 }
 
+/* Only the radius changes: devices clip, the split's rows stay as they are. */
 size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool protect_all)
 {
     size_t beyond = 0;
@@ -206,6 +213,7 @@ size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool prote
     return beyond;
 }
 
+/* Counted in scaled units, where the bounds are -1 and 1. */
 void tremolo_split_outside(size_t *counts, const struct tremolo_split *split)
 {
     const double margin = 1 + 1e-9; /* a value at its bound may be rounded to beyond it */
@@ -218,6 +226,7 @@ void tremolo_split_outside(size_t *counts, const struct tremolo_split *split)
     }
 }
 
+/* Accepts a split that was never made, if it is zero. */
 void tremolo_split_free(struct tremolo_split *split)
 {
     free(split->X);
@@ -227,6 +236,7 @@ void tremolo_split_free(struct tremolo_split *split)
     *split = (struct tremolo_split){0};
 }
 
+/* The parts follow one another in the split's rows. */
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
                         const double *beta, double intercept, double reach)
 {
@@ -238,6 +248,7 @@ double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_pa
 
 /* ------------------------------------------------------------- methods */
 
+/* In the order of enum tremolo_experiment_method. */
 const char *tremolo_experiment_method_name(enum tremolo_experiment_method method)
 {
     static const char *const names[] = {"auto", "one-shot", "iterative", "pooled",
@@ -245,11 +256,13 @@ const char *tremolo_experiment_method_name(enum tremolo_experiment_method method
     return names[method];
 }
 
+/* DP-SGD has rounds of its own, without devices that report. */
 bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)
 {
     return method == TREMOLO_EXPERIMENT_ITERATIVE || method == TREMOLO_EXPERIMENT_POOLED;
 }
 
+/* A ballot counts features up to this many half ranges, so predictions from ballots do, too. */
 double tremolo_experiment_reach(const struct tremolo_experiment_options *options)
 {
     return options->release == TREMOLO_RELEASE_BALLOT && options->method != TREMOLO_EXPERIMENT_OLS
@@ -257,6 +270,7 @@ double tremolo_experiment_reach(const struct tremolo_experiment_options *options
                : INFINITY;
 }
 
+/* Rounds times samples of a device: all of them spend from one budget. */
 size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options)
 {
     bool rounds = tremolo_experiment_takes_rounds(options->method) ||
@@ -264,6 +278,8 @@ size_t tremolo_experiment_releases(const struct tremolo_experiment_options *opti
     return (rounds ? options->rounds : 1) * (options->samples > 1 ? options->samples : 1);
 }
 
+/* What a fleet needs to know. Modulation without vectors has no amplitude, and kept reports need
+ * one thread, which writes them in order. */
 static struct fleet_setup setup_of(const struct tremolo_split *split,
                                    const struct tremolo_experiment_options *options, uint64_t seed)
 {
@@ -361,6 +377,8 @@ static enum tremolo_status fit(struct tremolo_outcome *outcome,
     return status;
 }
 
+/* One round of noisy samples. The vectors are drawn about zero, because there is no estimate
+ * yet. */
 static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fleet *fleet,
                                       const struct tremolo_experiment_options *options,
                                       uint64_t seed)
@@ -378,6 +396,7 @@ static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fl
     return status;
 }
 
+/* One round of ballots. There are no vectors: a ballot's directions follow from its id. */
 static enum tremolo_status run_ballots(struct tremolo_outcome *outcome, struct fleet *fleet,
                                        const struct tremolo_experiment_save *save)
 {
@@ -404,6 +423,8 @@ struct rounds {
     struct tremolo_debiased **evidence; /* of the rounds so far */
 };
 
+/* One round for tremolo_iterate(): keep what opens it, let all devices report, and keep the
+ * evidence for the pool. */
 static enum tremolo_status release_round(void *context, size_t round, const double *beta,
                                          const double *V, size_t vectors,
                                          struct tremolo_debiased **evidence)
@@ -453,7 +474,7 @@ static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fl
 
 /* --------------------------------------------------------------- baselines */
 
-/* Clipped gradients of two people differ by at most 2 C, whoever they are. */
+/* Clipped gradients of two people differ by at most 2 C, for any two. */
 static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
                                       const struct tremolo_split *split,
                                       const struct tremolo_experiment_options *options,
@@ -516,6 +537,8 @@ static enum tremolo_status run_adassp(struct tremolo_outcome *outcome,
                           split->d, &adassp);
 }
 
+/* Every method with reports: make the fleet, note what its release is, and run the
+ * method's rounds. */
 static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
                                      const struct tremolo_split *split,
                                      const struct tremolo_experiment_options *options,
@@ -549,6 +572,8 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
     return status;
 }
 
+/* The outcome is made aside and copied at the end, so that a failure leaves the caller's
+ * untouched. */
 enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
                                            const struct tremolo_split *split,
                                            const struct tremolo_experiment_options *options,
@@ -574,6 +599,7 @@ enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
     return TREMOLO_OK;
 }
 
+/* Only the evidence and the ballots are allocated. */
 void tremolo_outcome_free(struct tremolo_outcome *outcome)
 {
     tremolo_debias_free(outcome->evidence);

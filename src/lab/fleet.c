@@ -17,6 +17,7 @@
 
 enum { BLOCK_ROWS = 512, BATCH_ROWS = 16 * BLOCK_ROWS };
 
+/* At most as many as the fold takes threads. */
 unsigned tremolo_processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -63,7 +64,7 @@ static enum tremolo_status fill_ballot(struct fleet *fleet)
         &fleet->study, request->dimension, request->response_private, request->epsilon / ballots);
     if (status == TREMOLO_OK) {
         take_ballot(&fleet->study, fleet->setup.study);
-        /* What a device is charged, as every guarantee has it. */
+        /* What a device is charged; guarantees count the same. */
         double charge = (double)tremolo_study_charge(&fleet->study);
         fleet->scales = (struct tremolo_mechanism_scales){.epsilon = ballots * charge /
                                                                      (double)TREMOLO_CHARGE_ONE};
@@ -86,6 +87,8 @@ static enum tremolo_status fill_study(struct fleet *fleet)
     return status;
 }
 
+/* The study that these devices report to. Its id is that of simulated studies, unless a device
+ * of the given study would send the same reports. */
 static enum tremolo_status prepare_study(struct fleet *fleet)
 {
     const struct fleet_setup *setup = &fleet->setup;
@@ -165,6 +168,8 @@ static enum tremolo_status prepare_rounds(struct fleet *fleet)
     return fleet->buckets == NULL || fleet->wire_vectors == NULL ? TREMOLO_NO_MEMORY : TREMOLO_OK;
 }
 
+/* Everything that does not depend on the round. Rows are converted to the devices' integers
+ * once. */
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup)
 {
     struct fleet *made = calloc(1, sizeof *made);
@@ -190,6 +195,7 @@ enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *se
     return TREMOLO_OK;
 }
 
+/* Accepts NULL. */
 void fleet_free(struct fleet *fleet)
 {
     if (fleet == NULL) {
@@ -205,6 +211,8 @@ void fleet_free(struct fleet *fleet)
 
 /* ------------------------------------------------------------ a report by the core */
 
+/* Entropy for the core, from the seed: a counter hashed with the device's key. It is no entropy
+ * for a real device, which must not be predictable. */
 static int draw_entropy(void *context, uint8_t *bytes, size_t length)
 {
     struct fleet_device *device = context;
@@ -245,6 +253,8 @@ static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo
     return tremolo_device_enrol(work, platform, (uint32_t)budget, 0);
 }
 
+/* One report of one device: enrol in the first round, let the core make the bytes, keep them if
+ * asked, and read them back as the server does. */
 static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t number,
                                       const struct tremolo_round *round, struct tremolo_work *work,
                                       struct fleet_device *device)
@@ -308,6 +318,7 @@ struct worker {
     bool started;
 };
 
+/* The smaller of both. */
 static size_t at_most(size_t count, size_t limit)
 {
     return count < limit ? count : limit;
@@ -355,6 +366,8 @@ static void *work(void *argument)
     return NULL;
 }
 
+/* Run the first worker on this thread, the others on their own. A thread that cannot be started
+ * is run here, so that fewer threads only take longer. */
 static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
 {
     enum tremolo_status status = TREMOLO_OK;
@@ -399,6 +412,8 @@ static enum tremolo_status run_pass(struct tremolo_moments *moments, struct flee
 
 /* -------------------------------------------------------------- releasing */
 
+/* The sums of all workers are exact integers, so the evidence does not depend on who made which
+ * report. */
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
                                   struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V)
@@ -427,6 +442,7 @@ enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
     return TREMOLO_OK;
 }
 
+/* No ballots at all are the caller's mistake. */
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet)
 {
     struct tremolo_moments *moments = NULL;

@@ -31,6 +31,8 @@ typedef int32_t signed_lanes __attribute__((vector_size(4 * CHACHA_LANES)));
 
 /* ------------------------------------------------------------- the point */
 
+/* A raw value in half ranges about the middle of its range, in 2^-16, clamped to `reach`;
+ * rounded toward zero as by the device. */
 static int32_t place(int32_t raw, const struct tremolo_bounds *range, int64_t reach)
 {
     int64_t width = (int64_t)range->high - range->low, most = width * reach;
@@ -45,11 +47,13 @@ static int32_t halve(int32_t value, unsigned shift)
     return (value + (1 << shift >> 1)) >> shift;
 }
 
+/* Modulo 2^32, as on the device. The largest value is below 2^16 once it is shifted. */
 static uint32_t square_of(int32_t value)
 {
     return (uint32_t)value * (uint32_t)value;
 }
 
+/* For the length alone: its leading bit decides the shift. */
 static uint32_t rough_square(int32_t value)
 {
     return square_of(value >> ROUGH_SHIFT);
@@ -61,8 +65,8 @@ static uint32_t root(uint32_t square)
     return (uint32_t)sqrt((double)square);
 }
 
-/* What the products of a row have in common. The response, entry `last` of a point that has it,
- * counts 3/2 times beside the constant, half beside itself. */
+/* What the products of a row have in common. The response, if it is entry `last` of the point, counts
+ * 3/2 times with the constant and half with itself. */
 static void find_rows(struct ballot_point *point, size_t last)
 {
     int32_t *value = point->value;
@@ -79,6 +83,8 @@ static void find_rows(struct ballot_point *point, size_t last)
     }
 }
 
+/* All values are shifted until the sum of their squares fits 32 bits; the response is weighed,
+ * and what its length lacks is added by an entry of its own. */
 void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *study,
                         const int32_t *raw)
 {
@@ -122,6 +128,7 @@ struct stream {
     unsigned used;
 };
 
+/* The next 16 words of all eight blocks, as counts of their bits. */
 CHACHA_INLINE void refill(struct stream *stream)
 {
     chacha_lanes *x = stream->bits;
@@ -148,6 +155,8 @@ CHACHA_INLINE void add_products(chacha_lanes *sum, struct stream *stream, const 
     }
 }
 
+/* The five scores of each of the eight blocks. A score is a quadratic form, computed row by row
+ * from the triangle of a symmetric matrix. */
 CHACHA_INLINE void score_blocks(chacha_lanes score[SIGNS], const struct ballot_point *point,
                                 struct stream *stream)
 {
@@ -188,7 +197,7 @@ CHACHA_INLINE void order_answers(chacha_lanes key[PATTERNS], const chacha_lanes 
     }
 }
 
-/* The answer whose key has `rank` smaller ones, bit by bit: keys differ. */
+/* The answer with exactly `rank` smaller keys, found bit by bit: keys differ. */
 CHACHA_INLINE unsigned answer_at(const chacha_lanes key[PATTERNS], unsigned rank)
 {
     uint32_t found = 0;
@@ -207,6 +216,7 @@ CHACHA_INLINE unsigned answer_at(const chacha_lanes key[PATTERNS], unsigned rank
     return found & 0xff;
 }
 
+/* The generator's key follows from the report's id; lane b of the state counts block b. */
 CHACHA_INLINE unsigned answer_of(const struct ballot_point *point, const struct expand_keys *keys,
                                  size_t lane, unsigned rank)
 {
@@ -237,6 +247,8 @@ __attribute__((target("avx2"))) static unsigned answer_wide(const struct ballot_
 #define HAS_AVX2    0
 #endif
 
+/* `wide` false takes the path for machines without wide registers, so that both can be tested on
+ * one machine. */
 unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expand_keys *keys,
                              size_t lane, unsigned rank, bool wide)
 {
@@ -246,6 +258,7 @@ unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expa
 
 /* ------------------------------------------------------------- every device */
 
+/* The upper half of a draw, the better mixed one. */
 static uint32_t next_word(struct tremolo_random *source)
 {
     return (uint32_t)(tremolo_random_bits(source) >> 32);
@@ -264,6 +277,8 @@ static unsigned draw_below(struct tremolo_random *source, unsigned count)
     return drawn;
 }
 
+/* The first T ranks with probability rank_top / 2^32, uniform within either group: the law of
+ * docs/reference/wire-format.md. */
 static unsigned draw_rank(struct tremolo_random *source, const struct tremolo_study *study)
 {
     unsigned first = study->rank_first;

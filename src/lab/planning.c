@@ -24,6 +24,7 @@
 #define MAX_DEVICES 1e15
 static const double wanted_power = 0.8;
 
+/* The other release is a noisy sample. */
 static bool is_ballot(const struct tremolo_plan_request *request)
 {
     return request->release == TREMOLO_RELEASE_BALLOT;
@@ -31,6 +32,7 @@ static bool is_ballot(const struct tremolo_plan_request *request)
 
 /* ---------------------------------------------------------------- the request */
 
+/* The usual guesses hold for features within their ranges, by TREMOLO_PLAN_SD. */
 void tremolo_plan_begin(struct tremolo_plan_request *request)
 {
     *request = (struct tremolo_plan_request){
@@ -48,6 +50,7 @@ void tremolo_plan_begin(struct tremolo_plan_request *request)
     };
 }
 
+/* The number of devices is the caller's: a study's limit need not be what is expected. */
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study)
 {
@@ -72,6 +75,8 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
     request->least_variance = tremolo_release_least_variance(study);
 }
 
+/* A ballot's epsilon is limited by the integers of its law. Each ballot of a device has a share
+ * of the budget. */
 static bool check_ballot(const struct tremolo_plan_request *request,
                          struct tremolo_refusal *refusal)
 {
@@ -86,6 +91,7 @@ static bool check_ballot(const struct tremolo_plan_request *request,
                          TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
 }
 
+/* What is missing comes first, so that no message is about a number that was never given. */
 bool tremolo_plan_settle(struct tremolo_plan_request *request, struct tremolo_refusal *refusal)
 {
     const struct tremolo_plan_input *guess = &request->guess;
@@ -139,6 +145,7 @@ static double interval_quantile(double level)
     return tremolo_student_quantile(0.5 + 0.5 * level, TREMOLO_BUCKETS - 1);
 }
 
+/* Documents have null, and tables "no number", for devices without end. */
 static double finite_or_none(double devices)
 {
     return isfinite(devices) ? devices : 0.0;
@@ -146,6 +153,8 @@ static double finite_or_none(double devices)
 
 /* ---------------------------------------------------------------- noisy samples */
 
+/* Two samples differ by at most the distance, or by the diameter of the ball that all of them
+ * are clipped to. The whole box has the radius sqrt(coordinates). */
 double tremolo_plan_sensitivity(const struct tremolo_plan_request *request)
 {
     if (request->distance > 0.0) {
@@ -177,6 +186,8 @@ static double noise_of(const struct tremolo_plan_request *request)
     return noise;
 }
 
+/* The guesses with the noise of this request. A wave adds its mean square along each of the
+ * directions, and alpha is undone as for the noise. */
 static struct tremolo_plan_input sample_input(const struct tremolo_plan_request *request)
 {
     struct tremolo_plan_input input = request->guess;
@@ -198,6 +209,8 @@ static double sample_attack(double *mu, const struct tremolo_plan_request *reque
     return tremolo_attack_accuracy(&accuracy, *mu) == TREMOLO_OK ? accuracy.upper : 1.0;
 }
 
+/* A promise for near pairs says little about others. These are the pairs that a reader thinks
+ * of. */
 static void fill_attacks(struct tremolo_plan_attacks *attacks,
                          const struct tremolo_plan_request *request)
 {
@@ -213,6 +226,7 @@ static void fill_attacks(struct tremolo_plan_attacks *attacks,
     attacks->any_two = sample_attack(&other, request, attacks->widest);
 }
 
+/* As `study` files are calibrated: in half ranges, one round, all samples of a device paid for. */
 static enum tremolo_status fill_samples(struct tremolo_study *study,
                                         const struct tremolo_plan_request *request)
 {
@@ -258,11 +272,13 @@ static enum tremolo_status study_of(struct tremolo_study *study,
     return status;
 }
 
+/* Of the ballot's rank. */
 static struct tremolo_rank_law law_of(const struct tremolo_study *study)
 {
     return (struct tremolo_rank_law){study->rank_first, study->rank_top};
 }
 
+/* The integers of the study give h, g and the scale of an answer; all else is guessed. */
 static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
                                         const struct tremolo_plan_request *request)
 {
@@ -290,6 +306,7 @@ static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
     return status;
 }
 
+/* One evaluation at the guessed number of devices. */
 static enum tremolo_status plan_ballots(struct tremolo_ballot_plan *plan,
                                         const struct tremolo_plan_request *request)
 {
@@ -326,6 +343,7 @@ static enum tremolo_status ballots_for_error(double *devices,
     return status;
 }
 
+/* What pure epsilon alone allows: e^epsilon / (1 + e^epsilon). */
 static double attack_by_epsilon(double epsilon)
 {
     struct tremolo_certified accuracy;
@@ -354,7 +372,7 @@ static double ballot_attack(const struct tremolo_plan_request *request)
 /* Sums of two people's samples differ by at most sqrt2, and noise of density
  * exp(-epsilon |z| / sqrt2) on n of them is normal with a variance of 4 t^2 / epsilon^2,
  * t^2 ~ Gamma((n + 1) / 2). The best test asks which of the two is nearer, so it is right
- * E Phi(epsilon / (sqrt8 t)) of the time: a mean over t, whose density has its mode near the
+ * E Phi(epsilon / (sqrt8 t)) of the time: a mean over t, with a density that has its mode near the
  * middle of a span of 24 standard deviations, which are below 1/2. `noise` is that of one sum,
  * sqrt(2 (n + 1)) / epsilon. */
 static double attack_on_sums(double noise, double epsilon)
@@ -462,6 +480,8 @@ static enum tremolo_status devices_for(double *devices, const struct tremolo_pla
 
 /* ---------------------------------------------------------------- levers */
 
+/* Each lever is compared at its attack on any two people, also one that promises a distance: the
+ * attacker does not care what was promised. */
 static void evaluate(struct tremolo_plan_lever *lever)
 {
     const struct tremolo_plan_request *request = &lever->request;
@@ -476,6 +496,7 @@ static void evaluate(struct tremolo_plan_lever *lever)
                         : sample_attack(&mu, request, tremolo_plan_sensitivity(&any));
 }
 
+/* Tables and documents show the name, so it says what changes and nothing else. */
 static void name_lever(struct tremolo_plan_lever *lever)
 {
     const struct tremolo_plan_request *request = &lever->request;
@@ -518,6 +539,7 @@ static struct tremolo_plan_request *add(struct tremolo_plan_answer *answer,
     return &lever->request;
 }
 
+/* The other release, or the same one for other neighbours. */
 static void add_release(struct tremolo_plan_answer *answer, enum tremolo_plan_lever_kind kind,
                         const struct tremolo_plan_request *request,
                         enum tremolo_release_kind release, double distance)
@@ -527,6 +549,7 @@ static void add_release(struct tremolo_plan_answer *answer, enum tremolo_plan_le
     changed->distance = distance;
 }
 
+/* Half and double, unless no ballot has that epsilon. */
 static void add_epsilon(struct tremolo_plan_answer *answer,
                         const struct tremolo_plan_request *request, double epsilon)
 {
@@ -559,6 +582,8 @@ static size_t best_lever(const struct tremolo_plan_answer *answer)
     return best;
 }
 
+/* The order is the table's: the request, releases, epsilon, features, protection, distance,
+ * trust. All but the last are evaluated alike. */
 static void fill_levers(struct tremolo_plan_answer *answer,
                         const struct tremolo_plan_request *request)
 {
@@ -628,6 +653,8 @@ static bool ballot_liars(double *honest, double *push, const struct tremolo_plan
     return true;
 }
 
+/* The robust estimate keeps rows up to the law's limits, so a careful liar stays just below
+ * them. */
 double tremolo_plan_liars(const struct tremolo_plan_request *request)
 {
     struct tremolo_study study;
@@ -647,6 +674,7 @@ double tremolo_plan_liars(const struct tremolo_plan_request *request)
 
 /* ---------------------------------------------------------------- the answer */
 
+/* The least coefficient is for the feature that varies least, as the number of devices is. */
 static void fill_verdict(struct tremolo_plan_answer *answer,
                          const struct tremolo_plan_request *request)
 {
@@ -663,6 +691,7 @@ static void fill_verdict(struct tremolo_plan_answer *answer,
     verdict->devices_identified = ceil(request->guess.devices * excess * excess);
 }
 
+/* Levers and verdict need a result that exists; attacks need a distance. */
 enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,
                                        const struct tremolo_plan_request *request)
 {
@@ -685,6 +714,7 @@ enum tremolo_status tremolo_plan_study(struct tremolo_plan_answer *answer,
     return status;
 }
 
+/* UNREACHABLE has another meaning here than for a calibration. */
 const char *tremolo_plan_sentence(enum tremolo_status status)
 {
     return status == TREMOLO_UNREACHABLE ? "no number of devices that could be had is enough for "
@@ -695,21 +725,25 @@ const char *tremolo_plan_sentence(enum tremolo_status status)
 
 /* ---------------------------------------------------------------- the document */
 
+/* As study files name it. */
 static const char *release_name(const struct tremolo_plan_request *request)
 {
     return is_ballot(request) ? "ballot" : "sample";
 }
 
+/* As options and study files name it. */
 static const char *protect_name(const struct tremolo_plan_request *request)
 {
     return request->response_private ? "all" : "features";
 }
 
+/* Null for devices without end. */
 static json_t *positive(double value)
 {
     return value > 0.0 ? json_real(value) : json_null();
 }
 
+/* A trusted server has no release of this table: it adds noise to sums. */
 static json_t *lever_json(const struct tremolo_plan_lever *lever)
 {
     const struct tremolo_plan_request *request = &lever->request;
@@ -722,6 +756,7 @@ static json_t *lever_json(const struct tremolo_plan_lever *lever)
                      "attack_success", lever->attack);
 }
 
+/* The keys are a part of the interface and keep their names. */
 static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
 {
     return json_pack("{s:b, s:f, s:f, s:o, s:i, s:o, s:b, s:f, s:f}", "told_from_zero",
@@ -732,6 +767,7 @@ static json_t *verdict_json(const struct tremolo_plan_verdict *verdict)
                      "devices_identified", verdict->devices_identified);
 }
 
+/* The errors of prediction and estimation are known for noisy samples only. */
 static json_t *result_json(const struct tremolo_plan_result *r)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:o, s:f}", "standard_error",
@@ -743,6 +779,7 @@ static json_t *result_json(const struct tremolo_plan_result *r)
                      r->estimation_minimax);
 }
 
+/* The calibration, sensitivity and noise belong to noisy samples alone. */
 char *tremolo_plan_json(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {

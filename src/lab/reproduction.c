@@ -69,6 +69,7 @@ static void interpolate(double *values, size_t count)
     }
 }
 
+/* A cubic trend and two harmonics of a year. */
 static void season_row(double *x, double years)
 {
     const double turn = 6.283185307179586;
@@ -118,6 +119,7 @@ static bool build_co2(struct tremolo_design *design, const struct tremolo_table 
     return true;
 }
 
+/* All tasks but the one built by hand are columns of a file. */
 static bool task_load(struct tremolo_design *design, const struct tremolo_task *task,
                       const char *folder, char error[TREMOLO_TABLE_ERROR_BYTES])
 {
@@ -156,6 +158,7 @@ struct queue {
     const struct tremolo_progress *progress;
 };
 
+/* Ascending, for qsort. */
 static int compare(const void *first, const void *second)
 {
     double a = *(const double *)first, b = *(const double *)second;
@@ -273,6 +276,7 @@ struct candidates {
     struct tremolo_experiment_options options[CANDIDATES_MAX];
 };
 
+/* CANDIDATES_MAX holds the largest of the lists below. */
 static void add(struct candidates *candidates, const struct tremolo_experiment_options *options)
 {
     candidates->options[candidates->count++] = *options;
@@ -305,6 +309,7 @@ static void vary_constant(struct candidates *candidates,
     }
 }
 
+/* Only two of the methods are modulated; the others keep their constants. */
 static void vary_modulation(struct candidates *candidates,
                             const struct tremolo_experiment_options *from)
 {
@@ -343,6 +348,7 @@ static size_t best_of(const struct trial *trials, size_t count)
     return best;
 }
 
+/* A candidate is tried at every epsilon of tuning. */
 static void fill_trials(struct trial *trials, const struct candidates *candidates,
                         const struct tremolo_split *split, uint64_t seed)
 {
@@ -395,6 +401,8 @@ static enum tremolo_status tune_stage(struct tremolo_reproduction_case *cases, s
     return status;
 }
 
+/* The paper tunes in turns. The third stage repeats the first, with the modulation that the
+ * second chose. */
 static enum tremolo_status tune(struct tremolo_reproduction_case *cases, size_t count,
                                 const struct tremolo_reproduction *reproduction)
 {
@@ -419,10 +427,12 @@ static enum tremolo_status tune(struct tremolo_reproduction_case *cases, size_t 
 #define TUNED(METHOD) PAPER(METHOD), .calibration = TREMOLO_CALIBRATION_PAPER, .alpha = 0.5
 
 static const struct tremolo_sweep_method paper_methods[] = {
-    {"iterative", "modulated iterative", .options = {TUNED(ITERATIVE), .vectors = 1}},
-    {"one-shot", "modulated one-shot ridge", .options = {TUNED(ONE_SHOT), .vectors = 1}},
-    {"dp-sgd", "DP-SGD FedAvg", .options = {TUNED(DP_SGD)}},
-    {"auto", "auto (one release)",
+    {"iterative", "modulated iterative", TREMOLO_SCALING_STANDARD,
+     .options = {TUNED(ITERATIVE), .vectors = 1}},
+    {"one-shot", "modulated one-shot ridge", TREMOLO_SCALING_STANDARD,
+     .options = {TUNED(ONE_SHOT), .vectors = 1}},
+    {"dp-sgd", "DP-SGD FedAvg", TREMOLO_SCALING_STANDARD, .options = {TUNED(DP_SGD)}},
+    {"auto", "auto (one release)", TREMOLO_SCALING_STANDARD,
      .options = {PAPER(AUTO), .calibration = TREMOLO_CALIBRATION_EXACT}},
 };
 
@@ -446,11 +456,13 @@ static const struct tremolo_sweep_method any_two_methods[] = {
     {"adassp-features", "trusted server, features only", SAMPLE(ADASSP, false)},
 };
 
+/* 0.5 to 10 in steps of a quarter. */
 static double paper_epsilon(size_t index)
 {
     return 0.5 + 0.25 * (double)index;
 }
 
+/* 0.5 to 8, doubling. */
 static double any_two_epsilon(size_t index)
 {
     return ldexp(0.5, (int)index);
@@ -459,6 +471,7 @@ static double any_two_epsilon(size_t index)
 const struct tremolo_sweep tremolo_sweep_paper = {paper_methods, 4, 39, paper_epsilon, 0.2};
 const struct tremolo_sweep tremolo_sweep_any_two = {any_two_methods, 6, 5, any_two_epsilon, 0};
 
+/* Splits of another scaling replace them. */
 static void free_splits(struct tremolo_reproduction_case *studied)
 {
     for (size_t i = 0; i < studied->split_count; i++) {
@@ -490,6 +503,8 @@ static enum tremolo_status make_splits(struct tremolo_reproduction_case *made,
     return status;
 }
 
+/* Splits are made here for the paper's sweep, which tunes on them. The other sweep makes its own
+ * for each method. */
 bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *count,
                                const struct tremolo_reproduction *reproduction, const char *folder,
                                char error[TREMOLO_TABLE_ERROR_BYTES])
@@ -512,6 +527,7 @@ bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *
     return true;
 }
 
+/* Accepts cases that were never loaded, if they are zero. */
 void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t count)
 {
     for (size_t c = 0; c < count; c++) {
@@ -568,6 +584,7 @@ static enum tremolo_status sweep_each(struct tremolo_reproduction_case *cases, s
     return status;
 }
 
+/* What is compared with: least squares on the raw training rows, once for each split. */
 static enum tremolo_status run_ols(struct tremolo_reproduction_case *cases, size_t count)
 {
     const struct tremolo_experiment_options ols = {.method = TREMOLO_EXPERIMENT_OLS};
@@ -585,6 +602,7 @@ static enum tremolo_status run_ols(struct tremolo_reproduction_case *cases, size
     return status;
 }
 
+/* Options are copied from the sweep first, because tuning changes them. */
 enum tremolo_status tremolo_reproduction_run(struct tremolo_reproduction_case *cases, size_t count,
                                              const struct tremolo_reproduction *reproduction)
 {

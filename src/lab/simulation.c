@@ -7,7 +7,7 @@
  * only show how much R^2 varies.
  *
  * A simulation reads the raw table, so what it measures on raw rows is not private; that is in the member
- * "simulation". What reports of real devices would say and promise is where every estimate has it. */
+ * "simulation". What reports of real devices would say and promise is in the same members as in every estimate. */
 #include "simulation_json.h"
 
 #include <math.h>
@@ -586,7 +586,7 @@ static bool does_clip(const void *of)
 }
 
 static const char *const noises[] = {"exact", "none", NULL};
-static const char *const scales[] = {"standard", "bounds", "ranges", NULL};
+static const char *const scales[] = {"bounds", "ranges", NULL};
 
 static const struct document_row number_row = {.type = DOCUMENT_REAL, .is = DOCUMENT_NULLABLE};
 

@@ -14,6 +14,8 @@
 #include "ledger_file.h"
 #include "study_internal.h"
 
+/* Without the system's entropy the seed is 1: a simulation has no real people to
+ * protect, so that is no failure. */
 void tremolo_simulation_begin(struct tremolo_simulation *simulation)
 {
     *simulation = (struct tremolo_simulation){
@@ -33,6 +35,7 @@ void tremolo_simulation_begin(struct tremolo_simulation *simulation)
     simulation->seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
 }
 
+/* The order is the caller's: what is set after this overrides the study. */
 void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
                                    const struct tremolo_study_file *study)
 {
@@ -64,6 +67,7 @@ void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
 
 /* ---------------------------------------------------------------- what has no effect */
 
+/* A ballot has one method and no delta. */
 static bool check_ballot(const struct tremolo_simulation *simulation, bool delta_asked,
                          struct tremolo_refusal *refusal)
 {
@@ -90,6 +94,7 @@ static bool check_ballot(const struct tremolo_simulation *simulation, bool delta
                          TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
 }
 
+/* A device counts its releases in 16 bits. */
 static bool check_rounds(const struct tremolo_experiment_options *experiment, bool asked,
                          struct tremolo_refusal *refusal)
 {
@@ -105,11 +110,14 @@ static bool check_rounds(const struct tremolo_experiment_options *experiment, bo
 
 /* ---------------------------------------------------------------- what follows */
 
+/* NaN means "not asked for". */
 static double or_else(double value, double otherwise)
 {
     return isnan(value) ? otherwise : value;
 }
 
+/* What only the method decides. A ball is in the study's scaled units, which are the
+ * simulation's, too. */
 static void set_method(struct tremolo_simulation *simulation,
                        const struct tremolo_study_file *study)
 {
@@ -137,6 +145,7 @@ static void set_method(struct tremolo_simulation *simulation,
     }
 }
 
+/* What was asked for is found before defaults replace what was not. */
 bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
                                const struct tremolo_study_file *study,
                                struct tremolo_refusal *refusal)
@@ -163,6 +172,7 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
             check_ballot(simulation, delta_asked, refusal));
 }
 
+/* Each feature and the intercept need a device, and one more leaves a residual. */
 bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
                              const struct tremolo_design *design, struct tremolo_refusal *refusal)
 {
@@ -186,6 +196,7 @@ bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
                          design->features);
 }
 
+/* A split can be unlucky, which a caller cannot know from the status alone. */
 void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,
                                 const char *constant, const struct tremolo_simulation *simulation)
 {

@@ -2,7 +2,7 @@
  *
  * libcsv takes the text apart. The text of a file is kept once, each cell ended by a zero byte, with
  * the line that it came from, so that every message can name line and column. Columns in memory are
- * never copied: a design reads each number once, where the program has it.
+ * never copied: a design reads each number once, in place.
  *
  * A study is written before there are data, so a header alone must do: its names, and what columns
  * look like where some rows follow. */
@@ -38,6 +38,8 @@ static int following(unsigned char lead)
                                          : -1;
 }
 
+/* By the standard: no byte sequence has two spellings, so that equal names are equal
+ * bytes. */
 static bool is_utf8(const void *bytes, size_t length)
 {
     const unsigned char *text = bytes;
@@ -90,6 +92,7 @@ struct reading {
 static void fail(struct reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Keep the first problem: what follows it is usually its consequence. */
 static void fail(struct reading *reading, const char *format, ...)
 {
     if (!reading->failed) {
@@ -101,7 +104,7 @@ static void fail(struct reading *reading, const char *format, ...)
     reading->failed = true;
 }
 
-/* Grow an array of `size`-byte entries, whose pointer is at array_pointer, by
+/* Grow the array of `size`-byte entries that the pointer at array_pointer points to, by
  * doubling until it holds `needed`. On failure it stays as it is. */
 static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t size)
 {
@@ -123,6 +126,8 @@ static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t
     return true;
 }
 
+/* A cell's text is appended to all others. Lines are counted within it, too, because quoted text
+ * may hold line feeds. */
 static void on_field(void *field, size_t length, void *context)
 {
     struct reading *reading = context;
@@ -157,6 +162,7 @@ static void on_field(void *field, size_t length, void *context)
     reading->text_bytes += length + 1;
 }
 
+/* The first record gives the names; its cells are no data. */
 static void end_header(struct reading *reading)
 {
     struct tremolo_table *table = reading->table;
@@ -180,6 +186,8 @@ static void end_header(struct reading *reading)
     reading->header_done = true;
 }
 
+/* Every row has as many cells as the header, or the file is refused: a shifted row would be
+ * wrong silently. */
 static void end_record(struct reading *reading)
 {
     struct tremolo_table *table = reading->table;
@@ -237,6 +245,8 @@ static char find_separator(const char *text, size_t length)
     return candidates[best];
 }
 
+/* Read in chunks, and stop at the first problem. The separator is found in the first chunk,
+ * before any field. */
 static void parse(struct reading *reading, FILE *file)
 {
     struct csv_parser parser;
@@ -273,6 +283,7 @@ static void parse(struct reading *reading, FILE *file)
     free(chunk);
 }
 
+/* The message begins with the path, the reason follows. */
 bool tremolo_table_read(struct tremolo_table **table, const char *path,
                         char error[TREMOLO_TABLE_ERROR_BYTES])
 {
@@ -302,6 +313,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path,
     return true;
 }
 
+/* Accepts NULL, and a table that was only begun. */
 void tremolo_table_free(struct tremolo_table *table)
 {
     if (table == NULL) {
@@ -318,11 +330,13 @@ void tremolo_table_free(struct tremolo_table *table)
     free(table);
 }
 
+/* Names are compared as bytes. */
 size_t tremolo_table_find(const struct tremolo_table *table, const char *name)
 {
     return tremolo_words_find(name, (const char *const *)table->name, table->columns);
 }
 
+/* The list is TREMOLO_TABLE_MISSING. */
 bool tremolo_table_is_missing(const char *text)
 {
     static const char *const spelled[] = {"", "NA", "N/A", "NaN", "null", "?"};
@@ -349,6 +363,7 @@ bool tremolo_table_is_number(const char *text, double *value)
     return true;
 }
 
+/* A number longer than the copy is no number that a person wrote. */
 bool tremolo_table_has_decimal_comma(const char *text)
 {
     char copy[64];
@@ -368,6 +383,8 @@ bool tremolo_table_has_decimal_comma(const char *text)
 
 /* ---------------------------------------------------------------- a program's columns */
 
+/* What a file cannot have wrong in memory: names and words must be text, codes must lie within
+ * the words. */
 static bool check_column(const struct tremolo_table_column *column, size_t rows, size_t number,
                          char *error)
 {
@@ -391,6 +408,7 @@ static bool check_column(const struct tremolo_table_column *column, size_t rows,
     return true;
 }
 
+/* Only names are copied; numbers, codes and words stay where the program has them. */
 bool tremolo_table_of_columns(struct tremolo_table **table,
                               const struct tremolo_table_column *columns, size_t count, size_t rows,
                               char error[TREMOLO_TABLE_ERROR_BYTES])
@@ -432,6 +450,7 @@ bool tremolo_table_of_columns(struct tremolo_table **table,
     return true;
 }
 
+/* A stride other than 1 is a column of a matrix that lies row by row. */
 static double number_of(const struct tremolo_table_column *column, size_t row)
 {
     return column->numbers[row * column->stride];
@@ -442,6 +461,8 @@ bool tremolo_table_holds_numbers(const struct tremolo_table *table, size_t colum
     return table->column != NULL && table->column[column].numbers != NULL;
 }
 
+/* Numbers in memory have no text. One is made when a message needs it, so it need not outlive
+ * the next. */
 const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column)
 {
     static _Thread_local char text[32];
@@ -456,6 +477,7 @@ const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, si
     return text;
 }
 
+/* NaN in memory, a word for it in a file. */
 bool tremolo_table_is_missing_at(const struct tremolo_table *table, size_t row, size_t column)
 {
     return tremolo_table_holds_numbers(table, column)
@@ -463,6 +485,7 @@ bool tremolo_table_is_missing_at(const struct tremolo_table *table, size_t row, 
                : tremolo_table_is_missing(tremolo_table_cell(table, row, column));
 }
 
+/* An infinity is refused here as "inf" is in a file. */
 bool tremolo_table_number_at(double *value, const struct tremolo_table *table, size_t row,
                              size_t column)
 {
@@ -474,6 +497,7 @@ bool tremolo_table_number_at(double *value, const struct tremolo_table *table, s
     return isfinite(held);
 }
 
+/* Columns in memory have rows only. */
 size_t tremolo_table_line(const struct tremolo_table *table, size_t row)
 {
     return table->line != NULL ? table->line[row] : row;
@@ -481,6 +505,7 @@ size_t tremolo_table_line(const struct tremolo_table *table, size_t row)
 
 /* ---------------------------------------------------------------- the first line */
 
+/* libcsv calls this for each field of the line; those after the first line are ignored. */
 static void on_name(void *bytes, size_t length, void *context)
 {
     struct tremolo_csv_header *header = context;
@@ -502,12 +527,15 @@ static void on_name(void *bytes, size_t length, void *context)
     }
 }
 
+/* A line is whole at its end; a header without a line feed is one, too. */
 static void on_header_end(int last, void *context)
 {
     (void)last;
     ((struct tremolo_csv_header *)context)->is_whole = true;
 }
 
+/* One line, byte by byte, so that nothing after it is read. False, and nothing to free, for what
+ * is no line of CSV. */
 static bool parse_line(struct tremolo_csv_header *header, const char *text, size_t length,
                        char separator)
 {
@@ -533,6 +561,7 @@ static bool parse_line(struct tremolo_csv_header *header, const char *text, size
     return true;
 }
 
+/* A study is made from these names, so they must be names that a study may have, each once. */
 bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *text, size_t length)
 {
     const char *const *names = (const char *const *)header->name;
@@ -591,6 +620,7 @@ static bool is_code(const char *name, const char *cell)
     return cell[strspn(cell, digits)] == '\0' && (named || (cell[0] == '0' && cell[1] != '\0'));
 }
 
+/* Codes come before numbers, because a code of digits is one; a missing cell says nothing. */
 enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
 {
     double number = 0;
@@ -616,6 +646,8 @@ struct seen {
     bool has[2], other, too_many;
 };
 
+/* The first present cell decides what the column looks like; all of them decide how many words
+ * it has and whether it is only 0 and 1. */
 static void look_at(enum tremolo_column_look *look, struct seen *seen, const char *name,
                     const char *cell)
 {
@@ -637,6 +669,7 @@ static void look_at(enum tremolo_column_look *look, struct seen *seen, const cha
     }
 }
 
+/* Too many words are names, not levels; 0 and 1 alone are probably an answer. Frees the words. */
 static void conclude(enum tremolo_column_look *look, struct seen *seen)
 {
     if (seen->too_many && (*look == TREMOLO_LOOKS_WORDS || *look == TREMOLO_LOOKS_CODE)) {
@@ -649,6 +682,7 @@ static void conclude(enum tremolo_column_look *look, struct seen *seen)
     }
 }
 
+/* The text may end within a line, which is then ignored: callers read a beginning only. */
 void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_NAMES_MAX],
                               const struct tremolo_csv_header *header, const char *text,
                               size_t length)
@@ -674,6 +708,7 @@ void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_
     free(seen);
 }
 
+/* The header can be used for another line afterwards. */
 void tremolo_csv_header_free(struct tremolo_csv_header *header)
 {
     for (size_t i = 0; i < header->count; i++) {

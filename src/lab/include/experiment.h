@@ -58,7 +58,7 @@ size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool prote
 void tremolo_split_outside(size_t *counts, const struct tremolo_split *split);
 
 enum tremolo_split_part { TREMOLO_SPLIT_TRAIN, TREMOLO_SPLIT_VALID, TREMOLO_SPLIT_TEST };
-/* Features count up to `reach`, as tremolo_experiment_reach() has it for the release. */
+/* Features count up to `reach`: tremolo_experiment_reach() of the release. */
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
                         const double *beta, double intercept, double reach);
 double tremolo_experiment_reach(const struct tremolo_experiment_options *options);

@@ -30,7 +30,7 @@ size_t tremolo_table_find(const struct tremolo_table *table, const char *name);
 bool tremolo_table_is_missing(const char *text);
 /* A finite decimal number: sign, digits, point, exponent and nothing else. */
 bool tremolo_table_is_number(const char *text, double *value);
-/* A number but for a comma in the point's place, as in 0,5. */
+/* True for a number with a comma instead of a point, as in 0,5. */
 bool tremolo_table_has_decimal_comma(const char *text);
 
 /* ---- the first line alone: a study is written before there are data */

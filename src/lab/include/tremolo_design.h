@@ -6,7 +6,8 @@
  *
  * Numbers stay numbers, categories become one 0/1 column for each level but the first
  * in alphabetical order or in a study's, and rows with a missing value are dropped and
- * counted unless something stands for it. Failures fill an error text of one sentence that names line and column. */
+ * counted unless the study or the caller replaces it. Failures fill an error text of one sentence
+ * that names line and column. */
 #ifndef TREMOLO_DESIGN_H
 #define TREMOLO_DESIGN_H
 
@@ -32,7 +33,7 @@ struct tremolo_study_file;
 struct tremolo_design {
     size_t rows, features;
     size_t dropped;                   /* rows with a missing value */
-    size_t unanswered;                /* those of them whose response is missing */
+    size_t unanswered;                /* those of them without a response */
     char (*name)[TREMOLO_NAME_BYTES]; /* of the features */
     char response[TREMOLO_NAME_BYTES];
     char unit[TREMOLO_NAME_BYTES]; /* of the response, by a study; "" when not known */
@@ -41,12 +42,12 @@ struct tremolo_design {
     double *low, *high; /* public bounds of the features, then of the response; or NULL */
     double *typical;    /* what is typical, as long; NULL: the middles */
     struct tremolo_inputs *inputs; /* the raw columns, and how features follow from them */
-    bool means;                    /* stand for missing values, which is not private */
+    bool means;                    /* replaced missing values, which is not private */
     char remark
         [TREMOLO_TABLE_ERROR_BYTES]; /* columns that may not be what they were taken for; "" */
 };
 
-/* What is done with rows whose cells are missing. A study's own fillings come first. */
+/* What is done with rows that lack a value. A study's own replacements come first. */
 enum tremolo_missing {
     TREMOLO_MISSING_DROP = 0,
     TREMOLO_MISSING_REFUSE = 1,

@@ -28,9 +28,9 @@ enum tremolo_experiment_method {
 };
 
 enum tremolo_scaling {
-    TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows */
     TREMOLO_SCALING_BOUNDS,   /* least value -1, largest 1 on the training rows */
     TREMOLO_SCALING_RANGES,   /* half a typical range is 1, features about their mean */
+    TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows: the paper's */
 };
 
 /* Where reports are kept. */
@@ -58,9 +58,10 @@ struct tremolo_experiment_options {
     unsigned threads;
     const struct tremolo_progress *progress;    /* may be NULL */
     const struct tremolo_experiment_save *save; /* may be NULL */
-    const struct tremolo_study *study; /* that is simulated at its own epsilon: ballots have its
-                                          law where its features are as many, and reports whose
-                                          integers are its are its; may be NULL */
+    const struct tremolo_study
+        *study; /* that is simulated at its own epsilon, or NULL. Ballots take
+                                          its law if it has as many features. Reports are its own
+                                          if all integers are the same. */
 };
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  *     struct tremolo_predict_counts counts;
  *     status = tremolo_predict_table(rows, &counts, json, length, 0, table, error);
  *
- * The document is docs/estimate.schema.json's, whoever sent it. */
+ * The document is docs/estimate.schema.json's, from any source. */
 #ifndef TREMOLO_PREDICT_H
 #define TREMOLO_PREDICT_H
 

@@ -1,7 +1,7 @@
-/* tremolo_progress.h -- how far a long computation is, for whoever shows it or stops it.
+/* tremolo_progress.h -- how far a long computation is, for a caller that shows it or stops it.
  *
- * begin() and end() are called by the thread that computes, add() by any. A pointer
- * to this that is NULL stands for nobody who wants to know. */
+ * begin() and end() are called by the thread that computes, add() by any. All functions take
+ * NULL for a caller that does not want to know. */
 #ifndef TREMOLO_PROGRESS_H
 #define TREMOLO_PROGRESS_H
 
@@ -25,7 +25,7 @@ static inline void tremolo_progress_begin(const struct tremolo_progress *progres
     }
 }
 
-/* Count steps that ended with this status; STOPPED in the place of OK when nobody wants more. */
+/* Count steps that ended with this status; STOPPED instead of OK when the caller wants no more. */
 static inline enum tremolo_status tremolo_progress_add(const struct tremolo_progress *progress,
                                                        size_t steps, enum tremolo_status status)
 {

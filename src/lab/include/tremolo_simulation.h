@@ -1,7 +1,8 @@
 /* tremolo_simulation.h -- every row of a table is a device.
  *
- * Each repeat shuffles the rows anew, holds some out, lets the others report, fits, and measures R^2 on the rows held out, or on the
- * training rows where none are. Coefficients are the first repeat's. */
+ * Each repeat shuffles the rows again, holds some out, lets the others report, fits, and measures
+ * R^2 on the rows held out, or on the training rows where none are. Coefficients are the first
+ * repeat's. */
 #ifndef TREMOLO_SIMULATION_H
 #define TREMOLO_SIMULATION_H
 

@@ -43,7 +43,7 @@ static struct tremolo_simulation make_simulation(unsigned threads)
                        .distance = 1,
                        .rounds = 1,
                        .threads = threads},
-        .scaling = TREMOLO_SCALING_STANDARD,
+        .scaling = TREMOLO_SCALING_BOUNDS,
         .test_share = 0.2,
         .repeats = 2,
         .seed = 3,
