@@ -358,8 +358,8 @@ static bool raw_least_squares(double *beta, double *intercept, const struct demo
     for (size_t i = 0; good && i < demo->devices; i++) {
         make_person(X + i * FEATURES, &y[i], i, demo->seed);
     }
-    good = good && tremolo_ols(beta, intercept, NULL, NULL, NULL, X, y, demo->devices, FEATURES,
-                               true) == TREMOLO_OK;
+    good = good &&
+           tremolo_ols(beta, intercept, NULL, X, y, demo->devices, FEATURES, true) == TREMOLO_OK;
     free(X);
     free(y);
     return good;

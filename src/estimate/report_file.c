@@ -892,8 +892,7 @@ static enum tremolo_status iterate(double *beta, struct rounds *rounds,
                                                     .vectors = header->study.vectors,
                                                     .step = header->step,
                                                     .radius = header->radius};
-    return tremolo_iterate(beta, NULL, NULL, header->study.dimension, &options, replay_round,
-                           rounds);
+    return tremolo_iterate(beta, NULL, header->study.dimension, &options, replay_round, rounds);
 }
 
 /* What the paper's theorems are asked about: this many rounds of this many devices. */

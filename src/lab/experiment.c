@@ -455,7 +455,7 @@ static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fl
     if (rounds.evidence == NULL) {
         return TREMOLO_NO_MEMORY;
     }
-    enum tremolo_status status = tremolo_iterate(outcome->beta, NULL, NULL, fleet->study.dimension,
+    enum tremolo_status status = tremolo_iterate(outcome->beta, NULL, fleet->study.dimension,
                                                  &iterate, release_round, &rounds);
     if (status == TREMOLO_OK) {
         status = tremolo_debias_pool(&outcome->evidence,
@@ -584,8 +584,8 @@ enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
     enum tremolo_status status;
     switch (options->method) {
     case TREMOLO_EXPERIMENT_OLS:
-        status = tremolo_ols(made.beta, &made.intercept, NULL, NULL, NULL, split->X, split->y,
-                             split->train, split->d, true);
+        status = tremolo_ols(made.beta, &made.intercept, NULL, split->X, split->y, split->train,
+                             split->d, true);
         break;
     case TREMOLO_EXPERIMENT_ADASSP: status = run_adassp(&made, split, options, seed); break;
     case TREMOLO_EXPERIMENT_DP_SGD: status = run_dp_sgd(&made, split, options, seed); break;

@@ -78,7 +78,7 @@ static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
         }
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_ols(beta, &beta[d], error, NULL, NULL, X, y, split->train, d, true);
+        status = tremolo_ols(beta, &beta[d], error, X, y, split->train, d, true);
     }
     free(X);
     free(y);

@@ -176,10 +176,10 @@ static void ols_variances(double *variance, const struct ols *p)
 }
 
 /* What a fit without features leaves unexplained. */
-static double total_of_squares(const double *y, size_t rows, bool centred)
+static double total_of_squares(const double *y, size_t rows)
 {
     double mean = 0.0;
-    for (size_t i = 0; i < rows && centred; i++) {
+    for (size_t i = 0; i < rows; i++) {
         mean += y[i] / (double)rows;
     }
     double total = 0.0;
@@ -209,12 +209,12 @@ double tremolo_r2(const double *beta, double intercept, const double *X, const d
         error += beyond(x, beta, dimension, reach);
         residual += error * error;
     }
-    return 1.0 - residual / total_of_squares(y, rows, true);
+    return 1.0 - residual / total_of_squares(y, rows);
 }
 
-enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard_error, double *r2,
-                                size_t *rank, const double *X, const double *y, size_t rows,
-                                size_t dimension, bool intercept)
+enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard_error,
+                                const double *X, const double *y, size_t rows, size_t dimension,
+                                bool intercept)
 {
     size_t columns = dimension + (intercept ? 1 : 0);
     if (beta == NULL || X == NULL || y == NULL || dimension == 0 || (intercept && !constant) ||
@@ -231,12 +231,8 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
         goto done;
     }
     load_design(&p, X, dimension);
-    size_t found = ols_factor(&p);
-    if (rank != NULL) {
-        *rank = found;
-    }
     status = TREMOLO_SINGULAR;
-    if (found < columns) {
+    if (ols_factor(&p) < columns) {
         goto done;
     }
     status = TREMOLO_NOT_CONVERGED;
@@ -258,9 +254,6 @@ enum tremolo_status tremolo_ols(double *beta, double *constant, double *standard
         if (standard_error != NULL) {
             standard_error[j] = sqrt(s2 * variance[j]) * p.scale[j];
         }
-    }
-    if (r2 != NULL) {
-        *r2 = 1.0 - rss / total_of_squares(y, rows, intercept);
     }
 done:
     problem_free(&p);

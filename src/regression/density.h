@@ -1,7 +1,8 @@
-/* density.h -- how likely moments are, given those of ballots; and sums in a fixed order.
+/* density.h -- what posterior.c and posterior_start.c share: sums in a fixed order, and the
+ * parameters of moments, given those of ballots.
  *
  * All parameters are standard normal a priori, except those of means. See
- * density.c for what they mean. */
+ * posterior.c for what they mean. */
 #ifndef REGRESSION_DENSITY_H
 #define REGRESSION_DENSITY_H
 
@@ -257,24 +258,22 @@ struct density {
     double mass;
 };
 
-/* False when there is no memory; free density->memory. */
-bool density_new(struct density *density, const struct tremolo_ballot *ballots);
+/* Prior standard deviation of the mean of a coordinate. */
+static inline double mean_sd(const struct density *density, size_t i)
+{
+    return i == density->d ? density->w_mean_sd : MEAN_SPREAD;
+}
 
-/* Minus the log density at a position, up to a constant, and its gradient. */
-double density_energy(struct density *density, double *gradient, const double *position);
+/* OG <- O G, O being the features' part of the M that ballots gave. */
+INLINE void multiply_by_O(struct density *density)
+{
+    size_t d = density->d;
+    multiply(density->OG, (struct view){density->O, d, 1}, density->G, density->g, d, d);
+}
 
-/* All but OG, C, HG and pulls at a position. */
-void density_place(struct density *density, const double *position);
-
-/* A position where the noisy M lies. */
+/* A position where the noisy M lies (posterior_start.c). G is used to work in, and zero after;
+ * `seen` and `factors` get the factors that stand out. */
 void density_start(double *position, struct density *density);
-
-/* sum <- sum + share M at a position; its upper triangle only. */
-void density_add_moments(double *sum, double share, struct density *density,
-                         const double *position);
-
-/* R^2 of theta as moments at a position have it. */
-double density_explained(struct density *density, const double *position, const double *theta);
 
 /* The common part of a feature or the explained part of w, from its parameter. */
 static inline double share(double logit, bool response)

@@ -1,21 +1,12 @@
 /* infer.c -- standard errors, tests and intervals for the unbiased estimator.
  *
- * The estimate solves the debiased normal equations S beta = Z. Two standard
- * errors are given:
- *   group jackknife over the hash buckets, the one behind z, p and the interval. It
- *     assumes nothing about residuals or noise, needs only the buckets' sums, and
- *     pays with Student's quantile for (buckets - 1) degrees of freedom;
- *   the sandwich S^-1 Omega S^-1 / K with Omega = (b'Mb) M_xx + (D_x b)(D_x b)', b =
- *     (beta, -1): the noise terms are exact (their fourth moments are known), and the
- *     residual's share assumes equal variance. The full fourth moment of the data would
- *     need a second pass at beta, or sums of degree four; the reports' second moments
- *     already determine this form.
- * Agreement of the two is a check on the data; a jackknife well above the sandwich
- * points at unequal residual variance.
+ * The estimate solves the debiased normal equations S beta = Z. Its standard error is that of the
+ * group jackknife over the hash buckets. It assumes nothing about residuals or noise, needs only
+ * the buckets' sums, and pays with Student's quantile for (buckets - 1) degrees of freedom.
  *
- * Samples and ballots go through the same steps: solve, the model's covariance, score sets, and
- * the estimates without each bucket. Only the model and the score set differ. A coefficient
- * counts as identified when its score set is bounded. */
+ * Samples and ballots go through the same steps: solve, score sets, and the estimates without each
+ * bucket. Only the score set differs. A coefficient counts as identified when its score set is
+ * bounded. */
 #include "evidence.h"
 
 #include <math.h>
@@ -41,14 +32,15 @@ static void equations(double *S, double *Z, const struct system *system)
     }
 }
 
-/* Solve the debiased normal equations; `inverse` (p * p) gets S^-1. */
-static enum tremolo_status solve(double *beta, double *inverse, const struct system *system)
+/* Solve the debiased normal equations. By the inverse, which finds S singular by its eigenvalues:
+ * a rule that must not depend on how LAPACK estimates a condition. `work` holds p * p. */
+static enum tremolo_status solve(double *beta, double *work, const struct system *system)
 {
     double right[INFER_MAX];
-    equations(inverse, right, system);
-    enum tremolo_status status = linear_inverse(inverse, system->p);
+    equations(work, right, system);
+    enum tremolo_status status = linear_inverse(work, system->p);
     if (status == TREMOLO_OK) {
-        linear_apply(beta, inverse, right, system->p);
+        linear_apply(beta, work, right, system->p);
     }
     return status;
 }
@@ -188,18 +180,16 @@ static enum tremolo_interval_shape score_interval(double *low, double *high,
 
 /* ---------------------------------------------------------------- standard errors */
 
-/* All that the lines of a table are made of: an estimate with its two covariances and its
- * score sets. */
+/* All that the lines of a table are made of: an estimate, how it moves without each bucket, and
+ * its score sets. */
 struct analysis {
     size_t p;
     size_t groups;                 /* buckets in use */
     double share[TREMOLO_BUCKETS]; /* K / m of each */
     double *memory;
-    double *left_out;   /* groups * p: estimates without one bucket */
-    double *beta;       /* p */
-    double *covariance; /* p * p, sandwich */
-    double *inverse;    /* p * p: of the matrix that was solved */
-    double *work;       /* p * p */
+    double *left_out; /* groups * p: estimates without one bucket */
+    double *beta;     /* p */
+    double *work;     /* p * p */
     struct score_set score;
     double devices_needed;
 };
@@ -208,7 +198,6 @@ static bool analysis_new(struct analysis *analysis, size_t p)
 {
     *analysis = (struct analysis){.p = p};
     analysis->memory = LINEAR_NEW({&analysis->left_out, TREMOLO_BUCKETS * p}, {&analysis->beta, p},
-                                  {&analysis->covariance, p * p}, {&analysis->inverse, p * p},
                                   {&analysis->work, p * p});
     return analysis->memory != NULL;
 }
@@ -217,28 +206,6 @@ static void analysis_drop(struct analysis *analysis)
 {
     free(analysis->memory);
     free(analysis->score.memory);
-}
-
-/* covariance <- S^-1 Omega S^-1 / K */
-static void sample_sandwich(struct analysis *analysis, const struct system *system)
-{
-    size_t p = system->p;
-    size_t q = system->q;
-    double b[INFER_MAX];
-    double tilt[INFER_MAX];
-    memcpy(b, analysis->beta, p * sizeof *b);
-    b[p] = -1.0;
-    double residual = linear_form(b, system->raw, b, q);
-    for (size_t i = 0; i < p; i++) {
-        tilt[i] = linear_dot(system->bias + i * q, b, q);
-    }
-    for (size_t i = 0; i < p; i++) {
-        for (size_t j = 0; j < p; j++) {
-            analysis->covariance[i * p + j] =
-                (residual * system->raw[i * q + j] + tilt[i] * tilt[j]) / system->devices;
-        }
-    }
-    linear_sandwich(analysis->covariance, analysis->work, analysis->inverse, p);
 }
 
 /* The planner's number at its usual guesses and this noise. Reports that hide a coefficient give no
@@ -267,38 +234,15 @@ static double sample_devices(const struct tremolo_debiased *evidence)
  * With c = (theta, -1) the estimate makes G = M_a c zero. Entries of M have independent
  * noise of variance V_ij, so Cov G = Omega + sampling,
  *     Omega_ii = sum_j c_j^2 V_ij,    Omega_ij = c_i c_j V_ij,
- *     sampling = E s^2 r^2 M_aa / K   for residuals of equal variance,
- * and the model's covariance is M_aa^-1 (Omega + sampling) M_aa^-1. The jackknife over
- * buckets assumes neither. Both hold while noise sqrt(d) / lambda_min is at most 0.21.
+ *     sampling = E s^2 r^2 M_aa / K   for residuals of equal variance.
  *
- * The score set needs no such condition: at the true theta G has mean zero whatever M_aa is.
+ * The jackknife holds while noise sqrt(d) / lambda_min is at most 0.21. The score set needs no such
+ * condition: at the true theta G has mean zero whatever M_aa is.
  * V_ij is v/2 off and v on the diagonal and V_iw for the response, so
  *     Omega <= c' diag(v .. v, V_iw) c I,
  * sampling <= lambda_max c'Mc / K I with the positive part of M, and
  *     |G|^2 <= z^2 c' [diag(v .. v, V_iw) + lambda_max M / K] c
  * is a quadric in c as for samples, conservative by at most a factor of two in variance. */
-
-/* covariance <- inverse (Omega + sampling) inverse */
-static void ballot_sandwich(struct analysis *analysis, const struct tremolo_ballot *ballots)
-{
-    size_t n = ballots->n;
-    size_t p = n - 1;
-    const double *M = ballots->M;
-    const double *theta = analysis->beta;
-    double *omega = analysis->covariance;
-    double residual = M[p * n + p] - linear_dot(theta, M + p * n, p);
-    double sampling = fmax(residual, 0.0) / ballots->devices;
-    for (size_t i = 0; i < p; i++) {
-        double sum = ballot_variance(ballots, i, p);
-        for (size_t j = 0; j < p; j++) {
-            double variance = ballot_variance(ballots, i, j);
-            sum += theta[j] * theta[j] * variance;
-            omega[i * p + j] = theta[i] * theta[j] * variance + sampling * M[i * n + j];
-        }
-        omega[i * p + i] = sum + sampling * M[i * n + i];
-    }
-    linear_sandwich(omega, analysis->work, analysis->inverse, p);
-}
 
 /* M <- its positive part; returns the largest eigenvalue, or -1 when LAPACK does not
  * converge. `work` holds n * n. */
@@ -399,17 +343,14 @@ static enum tremolo_status leave_out(struct analysis *analysis, const struct sou
     return analysis->groups >= 2 ? TREMOLO_OK : TREMOLO_TOO_FEW;
 }
 
-/* What differs between samples and ballots: the model's covariance, the score sets and the
- * planner's number. */
+/* What differs between samples and ballots: the score sets and the planner's number. */
 static enum tremolo_status model(struct analysis *analysis, const struct system *system,
                                  const struct source *source, double level)
 {
     if (source->ballots != NULL) {
-        ballot_sandwich(analysis, source->ballots);
         analysis->devices_needed = ballot_devices(source->ballots);
         return score_of_ballots(&analysis->score, source->ballots, level);
     }
-    sample_sandwich(analysis, system);
     analysis->devices_needed = sample_devices(source->samples);
     return score_of_samples(&analysis->score, system, level);
 }
@@ -422,7 +363,7 @@ static enum tremolo_status analyse(struct analysis *analysis, const struct sourc
     if (status != TREMOLO_OK) {
         return status;
     }
-    status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->inverse, &system)
+    status = analysis_new(analysis, system.p) ? solve(analysis->beta, analysis->work, &system)
                                               : TREMOLO_NO_MEMORY;
     if (status == TREMOLO_OK) {
         status = model(analysis, &system, source, level);
@@ -467,7 +408,6 @@ static void describe(struct tremolo_coefficient *row, const struct analysis *ana
     struct tremolo_coefficient line = {0};
     line.estimate = linear_dot(w, analysis->beta, analysis->p) + constant;
     line.standard_error = sqrt(jackknife_variance(analysis, w));
-    line.model_error = sqrt(fmax(linear_form(w, analysis->covariance, w, analysis->p), 0.0));
     line.degrees = (double)(analysis->groups - 1);
     double t = tremolo_student_quantile(0.5 + 0.5 * level, line.degrees);
     line.z = line.estimate / line.standard_error;

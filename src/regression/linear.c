@@ -108,12 +108,6 @@ void linear_gram(double *C, double factor, const double *rows, size_t n, size_t 
                 1.0, C, (int)n);
 }
 
-void linear_sandwich(double *B, double *work, const double *A, size_t n)
-{
-    linear_multiply(work, B, A, n, false);
-    linear_multiply(B, A, work, n, false);
-}
-
 enum tremolo_status linear_inverse(double *A, size_t n)
 {
     enum tremolo_status status = TREMOLO_OK;

@@ -54,9 +54,6 @@ void linear_multiply(double *C, const double *A, const double *B, size_t n, bool
  * j <= i. */
 void linear_gram(double *C, double factor, const double *rows, size_t n, size_t count);
 
-/* B <- A B A; `work` holds n * n. */
-void linear_sandwich(double *B, double *work, const double *A, size_t n);
-
 /* Invert the symmetric, possibly indefinite A in place through its eigenvalues.
  * SINGULAR when the smallest is below n * 2^-52 of the largest in size. */
 TREMOLO_MUST_USE enum tremolo_status linear_inverse(double *A, size_t n);

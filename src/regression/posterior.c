@@ -1,10 +1,31 @@
 /* posterior.c -- the moments that ballots leave likely.
  *
  * Solving the noisy M as it is would be hopeless, and a ridge needs a constant that cannot be
- * tuned without private data. Instead M is replaced by its posterior mean under what is public
- * (density.c), taken over a Hamiltonian Monte Carlo chain started where the noisy M lies.
+ * tuned without private data. Instead M is replaced by its posterior mean under what is public,
+ * taken over a Hamiltonian Monte Carlo chain started where the noisy M lies (posterior_start.c).
  * Seed, length and order of operations are fixed, and so is how each is rounded: the same sums
- * give the same result. */
+ * give the same result.
+ *
+ * Ballots give M = mass T, T = [[h^2, h m'], [h m, Sigma + m m']], plus independent noise of
+ * known size, often larger than the moments. This is public, too:
+ *   - m and Sigma are the (weighted) mean and covariance of (x, w), so Sigma is positive;
+ *   - E s^2 (h^2 + rest + |x|^2) = 1, so mass follows from m and Sigma;
+ *   - features and response were scaled by typical ranges, so the scales of means and
+ *     variances are roughly known;
+ *   - features have factors of their own and common ones, in a proportion that is learned
+ *     (unrelated features need no correlations estimated, related ones may have any), and
+ *     w is explained by them with slopes of one learned size, which may be next to nothing.
+ * As noise falls the prior loses its say and M becomes what was measured.
+ *
+ * With F the loadings of features on common factors, o their own variances and G = (F, m), the
+ * features' part of T is GG' + diag(o). Its noise has one size off the diagonal, so that the
+ * misfit of O, that part of M, is
+ *     |mass (GG' + diag o) - O|^2 = mass^2 |GG' + diag o|^2 - 2 mass tr((GG' + diag o) O) + |O|^2
+ * times a constant: it needs G'G and OG, and so does its gradient. No other step takes more
+ * than d q operations, and no d * d matrix is made.
+ *
+ * All of this is additions, multiplications, divisions and square roots in a fixed order,
+ * which IEEE 754 rounds the same everywhere. */
 #include "density.h"
 
 #include <stdlib.h>
@@ -12,6 +33,390 @@
 
 #include "linear.h"
 #include "regression.h"
+
+/* ---------------------------------------------------------------- where a position lies */
+
+INLINE double log_variance(const struct density *density, const double *position, size_t i)
+{
+    double t = position[density->at.t + i];
+    return i == density->d ? density->w_centre + density->w_spread * t
+                           : VARIANCE_CENTRE + VARIANCE_SPREAD * t;
+}
+
+/* The prior of a mean in units of its spread, by the normal's: two normals about the middle of
+ * the range. A mean far away is possible, but noise alone should not make one. *pull gets what
+ * is to be added to the derivative z of the normal's energy. */
+INLINE double nearer(double *pull, double z)
+{
+    const double near = 1.0 / (NEAR_SPREAD * NEAR_SPREAD) - 1.0;
+    const double odds = NEAR_SHARE / (1.0 - NEAR_SHARE) / NEAR_SPREAD;
+    double first = odds * exponential(-0.5 * near * z * z);
+    *pull = z * near * first / (1.0 + first);
+    return 1.0 + first;
+}
+
+/* Of a slope in the parameter b. */
+static double slope_unit(const struct density *density)
+{
+    double d = (double)density->d;
+    return density->scale[density->d] * sqrt(density->explained / d) / SCALE_CENTRE;
+}
+
+/* The parts of the factors add up to one: a softmax of their parameters. */
+static void take_parts(struct density *density, const double *position)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < density->q; k++) {
+        density->part[k] = exponential(PART_SPREAD * position[density->at.part + k]);
+        sum += density->part[k];
+    }
+    for (size_t k = 0; k < density->q; k++) {
+        density->part[k] /= sum;
+    }
+}
+
+/* Means, variances, loadings and slopes at a position, and what of T is not in G. */
+INLINE void place(struct density *density, const double *position)
+{
+    size_t d = density->d;
+    size_t q = density->q;
+    const double *root = density->root;
+    double h2 = density->ballots->h * density->ballots->h;
+    double total = h2 + density->ballots->rest;
+    density->common = share(position[density->at.share], false);
+    density->explained = share(position[density->at.share + 1], true);
+    take_parts(density, position);
+    for (size_t k = 0; k < q; k++) {
+        density->root[k] = sqrt(density->common * density->part[k]);
+    }
+    for (size_t i = 0; i < density->r; i++) {
+        density->scale[i] = exponential(0.5 * log_variance(density, position, i));
+        density->mean[i] = mean_sd(density, i) * position[density->at.z + i];
+    }
+    double unit = slope_unit(density);
+    memset(density->tied[0], 0, q * sizeof(double));
+    for (size_t i = 0; i < d; i++) {
+        double *G = density->G + i * density->g;
+        const double *A = position + density->at.A + i * q;
+        double own = density->scale[i] * density->scale[i] * (1.0 - density->common);
+        memset(G, 0, q * sizeof *G);
+        add_products(G, density->scale[i], root, A, q);
+        G[q] = density->mean[i];
+        density->own[i] = own;
+        density->square[i] = dot(G, G, density->g) + own;
+        density->slope[i] = unit * position[density->at.b + i];
+        total += density->square[i];
+        add(density->tied[0], density->slope[i], G, q);
+    }
+    double w_mean = density->mean[d];
+    double explained = dot(density->tied[0], density->tied[0], q);
+    for (size_t i = 0; i < d; i++) {
+        double along = density->own[i] * density->slope[i];
+        explained += along * density->slope[i];
+        along += dot(density->G + i * density->g, density->tied[0], q);
+        density->joint[i] = density->mean[i] * w_mean + along;
+    }
+    density->residual = density->scale[d] * density->scale[d] * (1.0 - density->explained);
+    density->w_variance = explained + density->residual;
+    density->mass = 1.0 / total;
+}
+
+/* sum <- sum + share M at the position. */
+INLINE void add_moments(double *sum, double share, struct density *density, const double *position)
+{
+    size_t n = density->n;
+    size_t d = density->d;
+    size_t g = density->g;
+    place(density, position);
+    double h = density->ballots->h;
+    double w_mean = density->mean[d];
+    double mass = share * density->mass;
+    sum[0] += mass * h * h;
+    sum[n - 1] += mass * h * w_mean;
+    sum[n * n - 1] += mass * (w_mean * w_mean + density->w_variance);
+    for (size_t i = 0; i < d; i++) {
+        double *row = sum + (i + 1) * n;
+        sum[i + 1] += mass * h * density->mean[i];
+        row[n - 1] += mass * density->joint[i];
+        row[i + 1] += mass * density->square[i];
+        for (size_t j = i + 1; j < d; j++) {
+            row[j + 1] += mass * dot(density->G + i * g, density->G + j * g, g);
+        }
+    }
+}
+
+/* What theta explains of w: the rest is the variance of its residuals and the square of their
+ * mean. */
+static double explained_by(struct density *density, const double *position, const double *theta)
+{
+    size_t d = density->d;
+    size_t q = density->q;
+    double tied[DENSITY_FACTORS_MAX] = {0};
+    place(density, position);
+    double w_mean = density->mean[d];
+    double off = w_mean - theta[0] * density->ballots->h;
+    double rest = density->w_variance;
+    for (size_t i = 0; i < d; i++) {
+        double slope = theta[i + 1];
+        off -= slope * density->mean[i];
+        rest -= 2.0 * slope * (density->joint[i] - density->mean[i] * w_mean);
+        rest += slope * slope * density->own[i];
+        add(tied, slope, density->G + i * density->g, q);
+    }
+    rest += dot(tied, tied, q) + off * off;
+    return 1.0 - rest / density->w_variance;
+}
+
+/* ---------------------------------------------------------------- the density */
+
+/* What the entries of M tell: their misfit and dE/dT. */
+struct pulls {
+    double misfit;   /* twice the energy */
+    double along;    /* dE/dmass, times mass */
+    double corner_w; /* by T_0w */
+    double square_w; /* by T_ww */
+};
+
+/* One entry of M against what is expected there; returns dE/dT of it. */
+INLINE double compare(struct pulls *pulls, double weight, double expected, double seen, double mass)
+{
+    double pull = weight * (expected - seen);
+    pulls->misfit += pull * (expected - seen);
+    pulls->along += pull * expected;
+    return mass * pull;
+}
+
+/* How far twice the weight of a pair of entries is from that of one on the diagonal. */
+static double excess_of(const struct density_weight *weight)
+{
+    return weight->square - 0.5 * weight->product;
+}
+
+/* All but the features' pairs. by_mean gets dE/dT_0i. */
+INLINE void compare_edges(struct density *density, struct pulls *pulls, double *by_mean)
+{
+    const struct density_weight *weight = &density->weight;
+    const double *M = density->ballots->M;
+    size_t n = density->n;
+    size_t d = density->d;
+    double h = density->ballots->h;
+    double mass = density->mass;
+    double w_mean = density->mean[d];
+    double excess = excess_of(weight);
+    (void)compare(pulls, weight->corner, mass * h * h, M[0], mass);
+    pulls->corner_w = compare(pulls, weight->mean_w, mass * h * w_mean, M[n - 1], mass);
+    pulls->square_w = compare(pulls, weight->square_w,
+                              mass * (w_mean * w_mean + density->w_variance), M[n * n - 1], mass);
+    for (size_t i = 0; i < d; i++) {
+        by_mean[i] = compare(pulls, weight->mean, mass * h * density->mean[i], M[i + 1], mass);
+        density->pull[i] = compare(pulls, weight->product_w, mass * density->joint[i],
+                                   M[(i + 1) * n + n - 1], mass);
+        (void)compare(pulls, excess, mass * density->square[i], M[(i + 1) * n + i + 1], mass);
+    }
+}
+
+/* The features' pairs: HG <- their dE/dT times G. */
+INLINE void compare_features(struct density *density, struct pulls *pulls)
+{
+    size_t d = density->d;
+    size_t g = density->g;
+    double mass = density->mass;
+    double weight = 0.5 * density->weight.product;
+    double excess = excess_of(&density->weight);
+    multiply_by_O(density);
+    multiply(density->C, (struct view){density->G, 1, g}, density->G, g, d, g);
+    multiply(density->HG, (struct view){density->G, g, 1}, density->C, g, g, d);
+    double expected = dot(density->C, density->C, g * g);
+    double both = 0.0;
+    for (size_t i = 0; i < d; i++) {
+        double own = density->own[i];
+        const double *G = density->G + i * g;
+        expected += own * (2.0 * density->square[i] - own);
+        both += dot(G, density->OG + i * g, g) + own * density->O[i * d + i];
+    }
+    pulls->misfit += weight * (mass * (mass * expected - 2.0 * both) + density->OO);
+    pulls->along += weight * mass * (mass * expected - both);
+    for (size_t i = 0; i < d; i++) {
+        const double *G = density->G + i * g;
+        double *HG = density->HG + i * g;
+        double seen = density->O[i * d + i];
+        double more = mass * (excess * (mass * density->square[i] - seen) - pulls->along);
+        more += mass * mass * weight * density->own[i];
+        scale(HG, mass * mass * weight, HG, g);
+        add(HG, -(mass * weight), density->OG + i * g, g);
+        add(HG, more, G, g);
+    }
+}
+
+/* The gradient by what belongs to one feature; `by_part` sums what belongs to the factors.
+ * Returns what belongs to all own variances. */
+INLINE double by_feature(double *gradient, const struct density *density, double *by_part,
+                         const struct pulls *pulls, size_t i)
+{
+    const struct density_layout *at = &density->at;
+    size_t q = density->q;
+    size_t d = density->d;
+    const double *G = density->G + i * density->g;
+    const double *HG = density->HG + i * density->g;
+    double slope = density->slope[i];
+    double pull = density->pull[i];
+    double mass = density->mass;
+    double seen = density->O[i * d + i];
+    double by[DENSITY_FACTORS_MAX];
+    scale(by, 2.0, HG, q);
+    add(by, pull + 2.0 * pulls->square_w * slope, density->tied[0], q);
+    add(by, slope, density->tied[1], q);
+    add_products(by_part, 1.0, by, G, q);
+    add_products(gradient + at->A + i * q, density->scale[i], density->root, by, q);
+    double by_own =
+        mass * (density->weight.square * (mass * density->square[i] - seen) - pulls->along);
+    by_own += slope * (pull + pulls->square_w * slope);
+    by_own *= density->own[i];
+    gradient[at->t + i] += VARIANCE_SPREAD * (0.5 * dot(by, G, q) + by_own);
+    return by_own;
+}
+
+INLINE double energy_of(struct density *density, double *gradient, const double *position)
+{
+    const struct density_layout *at = &density->at;
+    size_t d = density->d;
+    size_t q = density->q;
+    double h = density->ballots->h;
+    struct pulls pulls = {0};
+    double by_mean[TREMOLO_MAX_FEATURES] = {0};
+    double by_part[DENSITY_FACTORS_MAX] = {0};
+    double by_own = 0.0;
+    double by_slopes = 0.0;
+    double by_w_mean = 0.0;
+    place(density, position);
+    compare_edges(density, &pulls, by_mean);
+    compare_features(density, &pulls);
+    memcpy(gradient, position, at->count * sizeof *gradient);
+    memset(density->tied[1], 0, q * sizeof(double));
+    for (size_t i = 0; i < d; i++) {
+        add(density->tied[1], density->pull[i], density->G + i * density->g, q);
+    }
+    double unit = slope_unit(density);
+    double w_mean = density->mean[d];
+    for (size_t i = 0; i < d; i++) {
+        const double *G = density->G + i * density->g;
+        by_own += by_feature(gradient, density, by_part, &pulls, i);
+        double by_slope = dot(G, density->tied[1], q) + density->own[i] * density->pull[i] +
+                          2.0 * pulls.square_w * (density->joint[i] - density->mean[i] * w_mean);
+        gradient[at->b + i] += unit * by_slope;
+        by_slopes += by_slope * density->slope[i];
+        by_w_mean += density->pull[i] * density->mean[i];
+        double by =
+            2.0 * density->HG[i * density->g + q] + h * by_mean[i] + density->pull[i] * w_mean;
+        gradient[at->z + i] += MEAN_SPREAD * by;
+    }
+    by_w_mean += h * pulls.corner_w + 2.0 * pulls.square_w * w_mean;
+    double by_residual = pulls.square_w * density->residual;
+    double by_parts = 0.0;
+    for (size_t k = 0; k < q; k++) {
+        by_parts += by_part[k];
+    }
+    for (size_t k = 0; k < q; k++) {
+        gradient[at->part + k] += 0.5 * PART_SPREAD * (by_part[k] - density->part[k] * by_parts);
+    }
+    gradient[at->t + d] += density->w_spread * (0.5 * by_slopes + by_residual);
+    gradient[at->share] +=
+        SHARE_SPREAD * (0.5 * (1.0 - density->common) * by_parts - density->common * by_own);
+    gradient[at->share + 1] += WSHARE_SPREAD * (0.5 * (1.0 - density->explained) * by_slopes -
+                                                density->explained * by_residual);
+    gradient[at->z + d] += density->w_mean_sd * by_w_mean;
+    double prior = 1.0; /* each factor is at most 6: no product of 257 is too large */
+    for (size_t i = 0; i <= d; i++) {
+        double inward;
+        prior *= nearer(&inward, position[at->z + i]);
+        gradient[at->z + i] += inward;
+    }
+    return 0.5 * pulls.misfit + 0.5 * dot(position, position, at->count) - logarithm(prior);
+}
+
+/* ---------------------------------------------------------------- with wide registers */
+
+WIDE double energy_wide(struct density *density, double *gradient, const double *position)
+{
+    return energy_of(density, gradient, position);
+}
+
+static double energy(struct density *density, double *gradient, const double *position)
+{
+    return HAS_WIDE ? energy_wide(density, gradient, position)
+                    : energy_of(density, gradient, position);
+}
+
+WIDENED(static void, gather, add_moments,
+        (double *sum, double share, struct density *density, const double *position),
+        (sum, share, density, position))
+
+/* ---------------------------------------------------------------- the parts */
+
+/* Parameters of a kind lie together, so that a pace or a prior covers a range of them. */
+static struct density_layout layout_of(size_t d, size_t q)
+{
+    struct density_layout at = {.A = 0};
+    at.b = at.A + d * q;
+    at.t = at.b + d;
+    at.z = at.t + d + 1;
+    at.share = at.z + d + 1;
+    at.part = at.share + 2;
+    at.count = at.part + q;
+    return at;
+}
+
+/* Blocks of M have one noise each. */
+static struct density_weight weight_of(const struct tremolo_ballot *ballots)
+{
+    size_t last = ballots->n - 1;
+    struct density_weight weight = {.corner = 1.0 / ballot_variance(ballots, 0, 0),
+                                    .mean = 1.0 / ballot_variance(ballots, 0, 1),
+                                    .square = 1.0 / ballot_variance(ballots, 1, 1),
+                                    .mean_w = 1.0 / ballot_variance(ballots, 0, last),
+                                    .product_w = 1.0 / ballot_variance(ballots, 1, last),
+                                    .square_w = 1.0 / ballot_variance(ballots, last, last)};
+    weight.product = ballots->d > 1 ? 1.0 / ballot_variance(ballots, 1, 2) : 2.0 * weight.square;
+    return weight;
+}
+
+/* What depends on the ballots and not on the position. */
+static void set_up(struct density *density)
+{
+    const struct tremolo_ballot *ballots = density->ballots;
+    bool known = ballots->response_public;
+    density->w_centre = logarithm(ballots->w_square) + (known ? 0.0 : VARIANCE_CENTRE);
+    density->w_spread = known ? PUBLIC_SPREAD : VARIANCE_SPREAD;
+    density->w_mean_sd = sqrt(ballots->w_square) * MEAN_SPREAD;
+    density->weight = weight_of(ballots);
+    for (size_t i = 0; i < density->d; i++) {
+        memcpy(density->O + i * density->d, ballots->M + (i + 1) * density->n + 1,
+               density->d * sizeof(double));
+    }
+    density->OO = dot(density->O, density->O, density->d * density->d);
+}
+
+/* False when there is no memory; free density->memory. */
+static bool density_new(struct density *density, const struct tremolo_ballot *ballots)
+{
+    size_t d = ballots->d;
+    size_t r = d + 1;
+    size_t q = d + 2 < DENSITY_FACTORS_MAX ? d + 2 : DENSITY_FACTORS_MAX;
+    size_t g = (q + TILE) / TILE * TILE;
+    *density = (struct density){
+        .ballots = ballots, .at = layout_of(d, q), .n = ballots->n, .d = d, .r = r, .q = q, .g = g};
+    density->memory = LINEAR_NEW({&density->O, d * d}, {&density->G, d * g}, {&density->OG, d * g},
+                                 {&density->HG, d * g}, {&density->C, g * g}, {&density->part, q},
+                                 {&density->root, q}, {&density->mean, r}, {&density->scale, r},
+                                 {&density->own, d}, {&density->square, d}, {&density->slope, d},
+                                 {&density->joint, d}, {&density->pull, d}, {&density->tied[0], q},
+                                 {&density->tied[1], q}, {&density->seen, q * d});
+    if (density->memory == NULL) {
+        return false;
+    }
+    set_up(density);
+    return true;
+}
 
 /* ---------------------------------------------------------------- shares drawn again
  *
@@ -135,7 +540,7 @@ static void density_rescale(double *position, struct density *density,
     for (size_t k = 0; k < q; k++) {
         now.part[k] = position[at->part + k];
     }
-    density_place(density, position);
+    place(density, position);
     struct kept kept = keep(density);
     double energy = energy_of_shares(density, &kept, &now);
     for (size_t j = 0; j < 2 * (q + 2); j++) {
@@ -241,7 +646,7 @@ static double move(struct chain *chain, double *now, double step, size_t steps)
     steer(chain->momentum, -0.5 * step, chain, chain->next_gradient);
     for (size_t s = 0; s < steps; s++) {
         steer(chain->next, step, chain, chain->momentum);
-        there = density_energy(&chain->density, chain->next_gradient, chain->next);
+        there = energy(&chain->density, chain->next_gradient, chain->next);
         steer(chain->momentum, s + 1 < steps ? -step : -0.5 * step, chain, chain->next_gradient);
     }
     if (!has_shares(&chain->density, chain->next)) {
@@ -265,7 +670,7 @@ static double curvature(struct chain *chain)
     for (size_t i = 0; i < count; i++) {
         chain->next[i] = chain->position[i] + NUDGE * chain->momentum[i];
     }
-    (void)density_energy(&chain->density, chain->next_gradient, chain->next);
+    (void)energy(&chain->density, chain->next_gradient, chain->next);
     double along = dot(chain->momentum, chain->next_gradient, count) -
                    dot(chain->momentum, chain->gradient, count);
     double found = along / (NUDGE * square);
@@ -349,7 +754,7 @@ static void run(double *mean, struct ballot_posterior *posterior, struct length 
     struct density *density = &chain->density;
     size_t count = density->at.count;
     double step = 0.1;
-    double now = density_energy(density, chain->gradient, chain->position);
+    double now = energy(density, chain->gradient, chain->position);
     size_t kept = 0;
     memset(mean, 0, density->n * density->n * sizeof *mean);
     set_paces(chain);
@@ -358,7 +763,7 @@ static void run(double *mean, struct ballot_posterior *posterior, struct length 
             length.leaps / 2 + (size_t)(tremolo_random_bits(&chain->random) % length.leaps);
         double chance = move(chain, &now, step, steps + 1);
         density_rescale(chain->position, density, &chain->random);
-        now = density_energy(density, chain->gradient, chain->position);
+        now = energy(density, chain->gradient, chain->position);
         if (k < length.warm) {
             if (k == length.warm / 2) {
                 set_paces(chain); /* now that it is where it belongs */
@@ -366,7 +771,7 @@ static void run(double *mean, struct ballot_posterior *posterior, struct length 
             step *= 1.0 + (chance - WANTED) * (k < length.warm / 2 ? 0.3 : 0.08);
             continue;
         }
-        density_add_moments(mean, 1.0 / (double)length.moves, density, chain->position);
+        gather(mean, 1.0 / (double)length.moves, density, chain->position);
         if ((k - length.warm + 1) * posterior->count / length.moves > kept) {
             memcpy(posterior->draws + kept++ * count, chain->position, count * sizeof(double));
         }
@@ -411,7 +816,7 @@ size_t ballot_posterior_explained(double *r2, struct ballot_posterior *posterior
 {
     struct density *density = &posterior->chain.density;
     for (size_t k = 0; k < posterior->count; k++) {
-        r2[k] = density_explained(density, posterior->draws + k * density->at.count, theta);
+        r2[k] = explained_by(density, posterior->draws + k * density->at.count, theta);
     }
     return posterior->count;
 }

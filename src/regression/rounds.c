@@ -5,9 +5,9 @@
  * Directions follow from the seed and the round's number, so that a server that restarts, and an
  * analyst with the file of reports, repeat the same rounds to the bit.
  *
- * Each round is a fresh release, so the callback owns the budget. Rounds are kept
- * until the end for those who want them pooled, because that uses what the last iterate
- * throws away: all rounds together carry the whole budget's information. */
+ * Each round is a fresh release, so the callback owns the budget. It may also keep the rounds and
+ * pool them afterwards (tremolo_debias_pool), because that uses what the last iterate throws away:
+ * all rounds together carry the whole budget's information. */
 #include "evidence.h"
 
 #include <math.h>
@@ -115,9 +115,7 @@ struct iteration {
     double Z[TREMOLO_MAX_FEATURES];
     double beta[TREMOLO_MAX_FEATURES];
     double average[TREMOLO_MAX_FEATURES];
-    struct tremolo_debiased **rounds;
     size_t done; /* rounds before this one are over */
-    bool keeps;  /* their evidence, too */
 };
 
 /* The largest eigenvalue of S in size, which the step is divided by. */
@@ -145,25 +143,23 @@ static void project(double *beta, size_t d, double radius)
 static enum tremolo_status ask_round(struct iteration *it, tremolo_round_fn round, void *context)
 {
     const struct tremolo_iterate_options *options = it->options;
-    struct tremolo_debiased **evidence = &it->rounds[it->done];
+    struct tremolo_debiased *evidence = NULL;
     enum tremolo_status status =
         tremolo_directions(it->V, options->vectors, it->beta, it->d, options->seed, it->done);
     if (status == TREMOLO_OK) {
-        status = round(context, it->done, it->beta, it->V, options->vectors, evidence);
+        status = round(context, it->done, it->beta, it->V, options->vectors, &evidence);
     }
     if (status != TREMOLO_OK) {
         return status;
     }
     it->done++;
-    if (*evidence == NULL || (*evidence)->d != it->d) {
-        return TREMOLO_BAD_DIMENSION;
+    if (evidence == NULL || evidence->d != it->d) {
+        status = TREMOLO_BAD_DIMENSION;
+    } else {
+        tremolo_debias_moments(it->S, it->Z, NULL, evidence, options->intercept);
     }
-    tremolo_debias_moments(it->S, it->Z, NULL, *evidence, options->intercept);
-    if (!it->keeps) {
-        tremolo_debias_free(*evidence);
-        *evidence = NULL;
-    }
-    return TREMOLO_OK;
+    tremolo_debias_free(evidence);
+    return status;
 }
 
 /* A gradient step on the moments of the next round. */
@@ -172,19 +168,15 @@ static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn roun
     const struct tremolo_iterate_options *options = it->options;
     size_t d = it->d;
     double gradient[TREMOLO_MAX_FEATURES];
+    double norm = 0.0;
     enum tremolo_status status = ask_round(it, round, context);
+    if (status == TREMOLO_OK) {
+        status = operator_norm(&norm, it);
+    }
     if (status != TREMOLO_OK) {
         return status;
     }
-    double step = options->step;
-    if (!options->step_fixed) {
-        double norm = 0.0;
-        status = operator_norm(&norm, it);
-        if (status != TREMOLO_OK) {
-            return status;
-        }
-        step /= norm;
-    }
+    double step = options->step / norm;
     linear_apply(gradient, it->S, it->beta, d);
     for (size_t i = 0; i < d; i++) {
         it->beta[i] -= step * (gradient[i] - it->Z[i]);
@@ -196,22 +188,6 @@ static enum tremolo_status one_round(struct iteration *it, tremolo_round_fn roun
     return TREMOLO_OK;
 }
 
-/* `auto` on all rounds together. */
-static enum tremolo_status fit_pool(double *beta, const struct iteration *it)
-{
-    struct tremolo_debiased *pool = NULL;
-    struct tremolo_fit fit;
-    struct tremolo_fit_options options = TREMOLO_FIT_DEFAULTS;
-    options.intercept = it->options->intercept;
-    enum tremolo_status status =
-        tremolo_debias_pool(&pool, (const struct tremolo_debiased *const *)it->rounds, it->done);
-    if (status == TREMOLO_OK) {
-        status = tremolo_fit(beta, &fit, pool, &options);
-    }
-    tremolo_debias_free(pool);
-    return status;
-}
-
 static bool options_are_sane(const struct tremolo_iterate_options *options, size_t dimension)
 {
     return options->rounds >= 1 && options->rounds <= MAX_ROUNDS && dimension >= 1 &&
@@ -219,52 +195,30 @@ static bool options_are_sane(const struct tremolo_iterate_options *options, size
            options->radius >= 0.0 && options->first < options->rounds;
 }
 
-enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled, size_t dimension,
+enum tremolo_status tremolo_iterate(double *last, double *average, size_t dimension,
                                     const struct tremolo_iterate_options *options,
                                     tremolo_round_fn round, void *context)
 {
     if (options == NULL || round == NULL || !options_are_sane(options, dimension) ||
-        (options->first > 0 && (average != NULL || pooled != NULL))) {
+        (options->first > 0 && average != NULL)) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    struct iteration it = {
-        .d = dimension, .options = options, .done = options->first, .keeps = pooled != NULL};
+    struct iteration it = {.d = dimension, .options = options, .done = options->first};
     if (options->start != NULL) {
         memcpy(it.beta, options->start, dimension * sizeof *it.beta);
     }
-    double from_pool[TREMOLO_MAX_FEATURES];
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
     it.memory = LINEAR_NEW({&it.S, dimension * dimension}, {&it.scratch, dimension * dimension},
                            {&it.V, dimension * (options->vectors + 1)});
-    it.rounds = calloc(options->rounds, sizeof(struct tremolo_debiased *));
-    if (it.memory == NULL || it.rounds == NULL) {
-        goto done;
-    }
-    status = TREMOLO_OK;
+    enum tremolo_status status = it.memory != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     while (it.done < options->rounds && status == TREMOLO_OK) {
         status = one_round(&it, round, context);
     }
-    if (status == TREMOLO_OK && pooled != NULL) {
-        status = fit_pool(from_pool, &it);
+    if (status == TREMOLO_OK && last != NULL) {
+        memcpy(last, it.beta, dimension * sizeof *last);
     }
-    if (status != TREMOLO_OK) {
-        goto done;
+    if (status == TREMOLO_OK && average != NULL) {
+        memcpy(average, it.average, dimension * sizeof *average);
     }
-    size_t bytes = dimension * sizeof(double);
-    if (last != NULL) {
-        memcpy(last, it.beta, bytes);
-    }
-    if (average != NULL) {
-        memcpy(average, it.average, bytes);
-    }
-    if (pooled != NULL) {
-        memcpy(pooled, from_pool, bytes);
-    }
-done:
-    for (size_t t = 0; t < it.done && it.rounds != NULL; t++) {
-        tremolo_debias_free(it.rounds[t]);
-    }
-    free(it.rounds);
     free(it.memory);
     return status;
 }

@@ -446,19 +446,19 @@ static bool advance(struct search *search, double *loss, double slope, size_t *e
 
 /* Until the next step promises next to nothing. False when not even the start can be evaluated,
  * which positive penalties rule out. */
-static bool descend(struct search *search, size_t *evaluations)
+static bool descend(struct search *search)
 {
     size_t count = search->n * search->n;
     double loss = loss_at(search, search->G, search->P);
-    *evaluations = 1;
-    while (isfinite(loss) && *evaluations < EVALUATIONS_MAX) {
+    size_t evaluations = 1;
+    while (isfinite(loss) && evaluations < EVALUATIONS_MAX) {
         curvature(search);
         choose_step(search);
         double slope = linear_dot(search->G, search->step, count);
         if (-slope <= DECREMENT_TOLERANCE) {
             break;
         }
-        if (advance(search, &loss, slope, evaluations)) {
+        if (advance(search, &loss, slope, &evaluations)) {
             remember(search);
             swap(&search->P, &search->next_P);
             swap(&search->G, &search->next_G);
@@ -555,7 +555,7 @@ static double *search_allocate(struct search *search)
     return memory;
 }
 
-static enum tremolo_status shrink_search(double *beta, double *S, double *s2, size_t *evaluations,
+static enum tremolo_status shrink_search(double *beta, double *S, double *s2,
                                          const struct shrink_problem *problem,
                                          const struct shrink_constants *constants)
 {
@@ -568,7 +568,7 @@ static enum tremolo_status shrink_search(double *beta, double *S, double *s2, si
     }
     if (turn_problem(&search)) {
         start(&search);
-        if (descend(&search, evaluations)) {
+        if (descend(&search)) {
             turn_back(beta, S, &search);
             *s2 = search.s2;
             status = TREMOLO_OK;
@@ -790,13 +790,12 @@ enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fi
                                  const struct shrink_problem *problem)
 {
     struct shrink_constants constants;
-    size_t evaluations = 0;
     double s2 = 0.0;
     if (!choose_constants(&constants, problem)) {
         answer_nothing(beta, S, fit, problem);
         return TREMOLO_OK;
     }
-    enum tremolo_status status = shrink_search(beta, S, &s2, &evaluations, problem, &constants);
+    enum tremolo_status status = shrink_search(beta, S, &s2, problem, &constants);
     if (status != TREMOLO_OK) {
         return status;
     }
@@ -809,9 +808,6 @@ enum tremolo_status shrink_solve(double *beta, double *S, struct tremolo_fit *fi
     *fit = (struct tremolo_fit){
         .r2 = constants.identified ? 1.0 - residual / (s2 + explained) : NAN,
         .residual_variance = residual,
-        .shrink_features = constants.nu,
-        .shrink_beta = constants.kappa,
-        .iterations = evaluations,
     };
     return TREMOLO_OK;
 }

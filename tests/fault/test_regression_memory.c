@@ -135,9 +135,7 @@ static enum tremolo_status try_iterate(int *touched)
 {
     double last[D] = {-77.0};
     struct tremolo_iterate_options options = {.rounds = 2, .vectors = 1, .step = 0.5};
-    double pooled[D];
-    enum tremolo_status status =
-        tremolo_iterate(last, NULL, pooled, D, &options, silent_round, NULL);
+    enum tremolo_status status = tremolo_iterate(last, NULL, D, &options, silent_round, NULL);
     *touched = last[0] != -77.0;
     return status;
 }
@@ -147,7 +145,7 @@ static enum tremolo_status try_ols(int *touched)
     static const double X[] = {1, 2, 4, 3, 5, 9, 2, 8, 1, 7, 3, 3};
     static const double y[] = {1, 3, 2, 5};
     double beta[D] = {-77.0};
-    enum tremolo_status status = tremolo_ols(beta, NULL, NULL, NULL, NULL, X, y, 4, D, false);
+    enum tremolo_status status = tremolo_ols(beta, NULL, NULL, X, y, 4, D, false);
     *touched = beta[0] != -77.0;
     return status;
 }

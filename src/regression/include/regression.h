@@ -81,13 +81,12 @@ double tremolo_r2(const double *beta, double intercept, const double *X, const d
 
 /* Ordinary least squares on raw data by Householder QR with column scaling (not
  * private). With `intercept`, beta has d numbers and *constant the intercept.
- * `standard_error` (d, then the intercept's; may be NULL) and *r2 may be asked for. SINGULAR when the
- * columns are dependent to working precision; *rank tells (may be NULL). TOO_FEW with fewer rows
- * than coefficients. */
+ * `standard_error` (d, then the intercept's) may be NULL. SINGULAR when the columns are dependent to
+ * working precision, TOO_FEW with fewer rows than coefficients. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ols(double *beta, double *constant,
-                                                 double *standard_error, double *r2, size_t *rank,
-                                                 const double *X, const double *y, size_t rows,
-                                                 size_t dimension, bool intercept);
+                                                 double *standard_error, const double *X,
+                                                 const double *y, size_t rows, size_t dimension,
+                                                 bool intercept);
 
 /* ---------------------------------------------------------------- words and distributions */
 
@@ -186,8 +185,7 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_fit(double *beta,
                                                         enum tremolo_method method, double level);
 
 /* As tremolo_infer(): d + 1 rows, the last for the intercept. The
- * jackknife gives standard_error, noise and sampling give model_error; devices_needed is
- * tremolo_ballot_plan()'s for features and response of sd TREMOLO_PLAN_SD and TREMOLO_PLAN_R2. */
+ * jackknife gives standard_error; devices_needed is tremolo_ballot_plan()'s for features and response of sd TREMOLO_PLAN_SD and TREMOLO_PLAN_R2. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_ballot_infer(struct tremolo_coefficient *rows,
                                                           const struct tremolo_ballot *ballots,
                                                           const struct tremolo_units *units,
@@ -275,7 +273,8 @@ void tremolo_diagnosis_begin(struct tremolo_diagnosis *diagnosis); /* nothing is
 /* ---------------------------------------------------------------- the paper's rounds */
 
 /* One round: release with the given V (m rows of d, orthogonal to beta) and
- * answer its debiased moments in *evidence (the iteration frees them). */
+ * answer its debiased moments in *evidence (the iteration frees them; who wants rounds pooled
+ * keeps a copy). */
 typedef enum tremolo_status (*tremolo_round_fn)(void *context, size_t round, const double *beta,
                                                 const double *V, size_t vectors,
                                                 struct tremolo_debiased **evidence);
@@ -283,8 +282,7 @@ typedef enum tremolo_status (*tremolo_round_fn)(void *context, size_t round, con
 struct tremolo_iterate_options {
     size_t rounds;       /* T >= 1; the budget per round is the callback's matter */
     size_t vectors;      /* m; at most d - 1 so that V stays orthogonal to beta */
-    double step;         /* c of eta = c / |S|_op, or eta itself */
-    bool step_fixed;     /* step is eta */
+    double step;         /* c of eta = c / |S|_op */
     double radius;       /* beta is projected onto this ball; 0 for none */
     uint64_t seed;       /* directions V */
     bool intercept;      /* centre the moments of every round */
@@ -293,11 +291,10 @@ struct tremolo_iterate_options {
 };
 
 /* The paper's iteration, from beta = 0 unless it goes on. Outputs (d numbers each, may be
- * NULL): the last iterate, the average of beta_1..beta_T, and the fit of the pooled
- * rounds by `auto`, the last two only from round 0. A round depends on those before it
+ * NULL): the last iterate, and the average of beta_1..beta_T, only from round 0. A round depends on those before it
  * through beta alone, so going on gives the same bits. Statuses of the callback
  * are passed on. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_iterate(double *last, double *average, double *pooled,
+TREMOLO_MUST_USE enum tremolo_status tremolo_iterate(double *last, double *average,
                                                      size_t dimension,
                                                      const struct tremolo_iterate_options *options,
                                                      tremolo_round_fn round, void *context);

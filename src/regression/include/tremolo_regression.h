@@ -98,11 +98,8 @@ struct tremolo_fit {
     double intercept; /* scaled units; 0 without */
     double r2;        /* share explained by its own account; AUTO: NaN when noise hides it */
     double residual_variance;
-    double condition;       /* of the matrix that was solved */
-    size_t negative;        /* negative eigenvalues of S that the method had to bend */
-    size_t iterations;      /* of a search; 0 without one */
-    double shrink_features; /* AUTO: pseudo-devices that pull S to a multiple of I */
-    double shrink_beta;     /* AUTO: pseudo-devices that pull beta to 0 */
+    double condition; /* of the matrix that was solved */
+    size_t negative;  /* negative eigenvalues of S that the method had to bend */
 };
 
 /* A confidence set of one number: [low, high], everything outside (low, high),
@@ -117,12 +114,11 @@ enum tremolo_interval_shape {
  * the UNBIASED method's, never the shrunken ones. */
 struct tremolo_coefficient {
     double estimate;
-    double standard_error; /* group jackknife over the buckets; no assumption on residuals */
-    double model_error;    /* sandwich with the exact noise terms and equal residual variance */
-    double z;              /* estimate / standard_error */
-    double p;              /* two-sided, Student with degrees of freedom below */
-    double low, high;      /* estimate -+ t * standard_error */
-    double degrees;        /* buckets in use - 1 */
+    double standard_error;        /* group jackknife over the buckets; no assumption on residuals */
+    double z;                     /* estimate / standard_error */
+    double p;                     /* two-sided, Student with degrees of freedom below */
+    double low, high;             /* estimate -+ t * standard_error */
+    double degrees;               /* buckets in use - 1 */
     double score_low, score_high; /* score test inverted: level kept at any noise */
     enum tremolo_interval_shape score_shape;
     bool identified;       /* the score set is bounded */

@@ -521,7 +521,7 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
         options.start = served->sums.rounds[options.first].beta;
     }
     if (beta != NULL && V != NULL) {
-        status = tremolo_iterate(NULL, NULL, NULL, d, &options, replay_round, &replay);
+        status = tremolo_iterate(NULL, NULL, d, &options, replay_round, &replay);
     }
     if (replay.stopped) {
         memcpy(next->beta, beta, d * sizeof *beta);
@@ -548,7 +548,7 @@ enum tremolo_status rounds_finish(double *last, double *average, struct served_s
     if (!served_is_done(served)) {
         return TREMOLO_BAD_ARGUMENT; /* the caller's bug */
     }
-    return tremolo_iterate(last, average, NULL, served->study->dimension, &options, replay_round,
+    return tremolo_iterate(last, average, served->study->dimension, &options, replay_round,
                            &replay);
 }
 

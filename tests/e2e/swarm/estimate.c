@@ -124,7 +124,7 @@ static void compare_iteration(struct swarm *swarm, const json_t *answer)
                                               .radius = terms->radius,
                                               .seed = bytes_get_u64(swarm->study->id),
                                               .intercept = true};
-    must(tremolo_iterate(last, last + d, NULL, d, &options, offline_round, swarm), "iterate");
+    must(tremolo_iterate(last, last + d, d, &options, offline_round, swarm), "iterate");
     const json_t *iteration = json_object_get(answer, "iteration");
     for (size_t i = 0; i < d; i++) {
         same(swarm, json_number_value(json_array_get(json_object_get(iteration, "last"), i)),

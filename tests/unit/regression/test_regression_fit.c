@@ -72,9 +72,9 @@ static void test_without_noise_methods_are_least_squares(void **state)
         struct tremolo_fit fit;
         struct tremolo_fit_options options = {TREMOLO_METHOD_UNBIASED, intercept == 1, 0.0};
         assert_int_equal(tremolo_debias_new(&evidence, shared.fold.view, &release), TREMOLO_OK);
-        assert_int_equal(tremolo_ols(ols, &constant, NULL, NULL, NULL, shared.X, shared.y, ROWS, D,
-                                     intercept == 1),
-                         TREMOLO_OK);
+        assert_int_equal(
+            tremolo_ols(ols, &constant, NULL, shared.X, shared.y, ROWS, D, intercept == 1),
+            TREMOLO_OK);
         assert_int_equal(tremolo_fit(beta, &fit, evidence, &options), TREMOLO_OK);
         /* normal equations square the condition number (about 10 here) */
         check_close(beta, ols, D, ROUNDING);
@@ -270,27 +270,23 @@ static void test_iteration_reaches_least_squares(void **state)
     double constant = 0.0;
     double last[D];
     double average[D];
-    double pooled[D];
     struct tremolo_iterate_options options = {
         .rounds = 300, .vectors = 2, .step = 1.0, .seed = 5, .intercept = true};
-    assert_int_equal(
-        tremolo_ols(ols, &constant, NULL, NULL, NULL, shared.X, shared.y, ROWS, D, true),
-        TREMOLO_OK);
-    assert_int_equal(tremolo_iterate(last, average, pooled, D, &options, silent_round, &shared),
+    assert_int_equal(tremolo_ols(ols, &constant, NULL, shared.X, shared.y, ROWS, D, true),
+                     TREMOLO_OK);
+    assert_int_equal(tremolo_iterate(last, average, D, &options, silent_round, &shared),
                      TREMOLO_OK);
     check_close(last, ols, D, 1e-9); /* (1 - 1/condition)^300, condition about 3 */
     check_close(average, ols, D, 0.05);
-    check_close(pooled, ols, D, 0.02);
     options.radius = 0.1;
-    assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_iterate(last, NULL, D, &options, silent_round, &shared), TREMOLO_OK);
     double length2 = 0.0;
     for (size_t j = 0; j < D; j++) {
         length2 += last[j] * last[j];
     }
     assert_true(fabs(sqrt(length2) - 0.1) < ROUNDING);
     options.vectors = D;
-    assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
+    assert_int_equal(tremolo_iterate(last, NULL, D, &options, silent_round, &shared),
                      TREMOLO_BAD_VECTORS);
 }
 
@@ -305,25 +301,24 @@ static void test_iteration_goes_on(void **state)
     double last[D];
     struct tremolo_iterate_options options = {
         .rounds = ROUNDS, .vectors = 2, .step = 0.4, .radius = 0.8, .seed = 5, .intercept = true};
-    assert_int_equal(tremolo_iterate(whole, NULL, NULL, D, &options, silent_round, &shared),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_iterate(whole, NULL, D, &options, silent_round, &shared), TREMOLO_OK);
     for (size_t stop = 1; stop < ROUNDS; stop++) {
         options.rounds = stop;
         options.first = 0;
         options.start = NULL;
-        assert_int_equal(tremolo_iterate(middle, NULL, NULL, D, &options, silent_round, &shared),
+        assert_int_equal(tremolo_iterate(middle, NULL, D, &options, silent_round, &shared),
                          TREMOLO_OK);
         options.rounds = ROUNDS;
         options.first = stop;
         options.start = middle;
-        assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
+        assert_int_equal(tremolo_iterate(last, NULL, D, &options, silent_round, &shared),
                          TREMOLO_OK);
         assert_memory_equal(last, whole, sizeof whole);
     }
-    assert_int_equal(tremolo_iterate(last, middle, NULL, D, &options, silent_round, &shared),
+    assert_int_equal(tremolo_iterate(last, middle, D, &options, silent_round, &shared),
                      TREMOLO_BAD_ARGUMENT);
     options.first = ROUNDS;
-    assert_int_equal(tremolo_iterate(last, NULL, NULL, D, &options, silent_round, &shared),
+    assert_int_equal(tremolo_iterate(last, NULL, D, &options, silent_round, &shared),
                      TREMOLO_BAD_ARGUMENT);
 }
 
@@ -334,8 +329,7 @@ static void test_dpsgd_without_noise_descends(void **state)
     double ols[D];
     double beta[D];
     struct tremolo_dpsgd_options options = {.rounds = 2000, .clip = 1e9, .step = 0.3, .seed = 1};
-    assert_int_equal(tremolo_ols(ols, NULL, NULL, NULL, NULL, shared.X, shared.y, ROWS, D, false),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_ols(ols, NULL, NULL, shared.X, shared.y, ROWS, D, false), TREMOLO_OK);
     assert_int_equal(tremolo_dpsgd(beta, shared.X, shared.y, ROWS, D, &options), TREMOLO_OK);
     check_close(beta, ols, D, 1e-9);
     options.rounds = 1;

@@ -136,7 +136,6 @@ static void check(const struct scene *scene, uint64_t seed)
     size_t d = scene->d;
     double raw[N_MAX * N_MAX], bias[N_MAX * N_MAX], S[D_MAX * D_MAX], other[D_MAX * D_MAX];
     double beta[D_MAX], near_by[D_MAX], s2 = 0.0;
-    size_t evaluations = 0;
     make(raw, bias, scene, &random);
     const struct shrink_problem problem = {
         .d = d, .devices = scene->devices, .noise = scene->noise, .raw = raw, .bias = bias};
@@ -145,8 +144,7 @@ static void check(const struct scene *scene, uint64_t seed)
     for (size_t i = 0; i < d; i++) {
         constants.z[i] = 1.0 / sqrt((double)d);
     }
-    assert_int_equal(shrink_search(beta, S, &s2, &evaluations, &problem, &constants), TREMOLO_OK);
-    assert_true(evaluations < 80); /* it did not give up */
+    assert_int_equal(shrink_search(beta, S, &s2, &problem, &constants), TREMOLO_OK);
     double found = loss_of(S, beta, s2, &problem, &constants);
     assert_true(isfinite(found));
     for (int k = 0; k < TRIES; k++) {
