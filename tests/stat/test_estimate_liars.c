@@ -404,7 +404,7 @@ static void score_answers(struct scored scored[ANSWERS], const struct tremolo_st
     }
     expand_rows(rows[0], ENTRIES, study->id, ballots[0], 8 * FLIPS, true);
     for (unsigned block = 0; block < 8; block++) {
-        const int8_t(*row)[ENTRIES] = &rows[block * FLIPS];
+        int8_t(*row)[ENTRIES] = &rows[block * FLIPS];
         double flip[5];
         double all_minus = product_with(row[0], phi);
         for (unsigned j = 0; j < 5; j++) {
