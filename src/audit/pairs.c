@@ -14,6 +14,7 @@
 #include "accountant.h"
 #include "audit_parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,6 +335,7 @@ static enum tremolo_status show_bounds(struct tremolo_audit_result *result,
     struct tremolo_certified epsilon = {0.0, 0.0, 0.0};
     enum tremolo_status status = TREMOLO_OK;
     for (unsigned f = 0; f < 2; f++) {
+        assert(pairs[f].pair != NULL); /* a frame has at least its axes */
         const struct pair *last = &pairs[f].pair[pairs[f].count - 1];
         add_rates(&best, &last->rates[AT_BEST]);
         add_rates(&even, &last->rates[AT_EVEN]);

@@ -67,7 +67,8 @@ static int run(int argc, char **argv)
         (void)snprintf(program, sizeof program, "%.*s%s", (int)(slash - self), self, places[i]);
         (void)execv(program, argv); /* returns only if it failed */
     }
-    return cli_fail(CLI_FAILED, "audit", "tremolo-audit cannot be started; it must be in the folder of %s",
+    return cli_fail(CLI_FAILED, "audit",
+                    "tremolo-audit cannot be started; it must be in the folder of %s",
                     length > 0 ? self : "tremolo");
 }
 

@@ -48,7 +48,7 @@ static const struct document_row score_rows[] = {
      .choices = score_shapes},
     NUMBER("low", tremolo_coefficient, score_low, NULL),
     NUMBER("high", tremolo_coefficient, score_high, NULL),
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row coefficient_rows[] = {
     {"name", DOCUMENT_TEXT, 0, ROW(name)},
@@ -74,7 +74,7 @@ static const struct document_row coefficient_rows[] = {
      .words = "of a choice: the answer that the coefficient compares with; null of a number"},
     {"to", DOCUMENT_TEXT, DOCUMENT_NULLABLE, ROW(meaning.to),
      .words = "of a choice: the answer that it is about"},
-    {NULL}};
+    {.key = NULL}};
 
 /* The name of a row: a feature's, or "(intercept)". */
 static const char *row_name(const struct tremolo_estimate *estimate, size_t row)
@@ -174,7 +174,7 @@ static const struct document_row norm_rows[] = {
     {"expected", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, expected),
      .words = "reports beyond it that honest devices send on average, at most"},
     {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct tremolo_tail_norm, seen)},
-    {NULL}};
+    {.key = NULL}};
 
 /* A coordinate of reports with more large values than honest devices send. */
 struct place {
@@ -191,7 +191,7 @@ static const struct document_row place_rows[] = {
     {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct place, tail.beyond)},
     {"expected", DOCUMENT_REAL, 0, DOCUMENT_AT(struct place, tail.expected)},
     {"seen", DOCUMENT_WHOLE, 0, DOCUMENT_AT(struct place, tail.seen)},
-    {NULL}};
+    {.key = NULL}};
 
 static json_t *norms_json(const void *of)
 {
@@ -273,7 +273,7 @@ static const struct document_row tails_rows[] = {
      .words = "reports beyond what honest ones reach with probability 1e-4"},
     {"robust", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = robust_json, .rows = coefficient_rows,
      .words = "the coefficients without those set aside; null when none were"},
-    {NULL}};
+    {.key = NULL}};
 
 /* Sums that were not watched say nothing of tails, which is not the same as no large reports. */
 static json_t *tails_json(const void *of)
@@ -302,7 +302,7 @@ static json_t *predicts_json(const void *of)
 }
 
 const struct document_row estimate_named_rows[] = {
-    {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {NULL}};
+    {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {.key = NULL}};
 
 /* For lists that have an estimate and nothing else of each coefficient. */
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values)
@@ -329,7 +329,7 @@ static const struct document_row prediction_rows[] = {
               "predict refuses the document otherwise"},
     {"coefficients", DOCUMENT_LIST, .make = predictors_json, .rows = estimate_named_rows,
      .words = "own units, the intercept last; shrunken, not for conclusions"},
-    {NULL}};
+    {.key = NULL}};
 
 static json_t *prediction_json(const void *of)
 {
@@ -349,7 +349,7 @@ static const struct document_row f_rows[] = {
      .words = "buckets in use less features"},
     {"p", DOCUMENT_REAL, 0, AT(diagnosis.f_test.p),
      .words = "that slopes which are all zero look like this, or worse"},
-    {NULL}};
+    {.key = NULL}};
 
 static json_t *f_json(const void *of)
 {
@@ -362,7 +362,7 @@ static const struct document_row inflation_rows[] = {
     NUMBER("estimate", tremolo_measured, estimate, NULL),
     NUMBER("low", tremolo_measured, low, NULL),
     NUMBER("high", tremolo_measured, high, NULL),
-    {NULL}};
+    {.key = NULL}};
 
 /* One factor for each feature; the intercept has none. */
 static json_t *inflation_json(const void *of)
@@ -406,7 +406,7 @@ static const struct document_row diagnostics_rows[] = {
     OWN(REAL, shift_max,
         "of ballots: predictions with and without weights differ by at most so many residual "
         "standard deviations"),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- rounds
  *
@@ -425,7 +425,7 @@ static const struct document_row convergence_rows[] = {
     NUMBER("smoothness", tremolo_convergence_answer, input.smoothness, NULL),
     NUMBER("excess_loss_bound", tremolo_convergence_answer, result.corrected, NULL),
     NUMBER("excess_loss_as_printed", tremolo_convergence_answer, result.printed, NULL),
-    {NULL}};
+    {.key = NULL}};
 
 json_t *estimate_convergence(const struct tremolo_convergence_answer *convergence)
 {
@@ -458,7 +458,7 @@ static json_t *average_json(const void *of)
 static const struct document_row iteration_rows[] = {
     {"last", DOCUMENT_LIST, .make = last_json, .element = &number_row},
     {"average", DOCUMENT_LIST, DOCUMENT_NULLABLE, .make = average_json, .element = &number_row},
-    {NULL}};
+    {.key = NULL}};
 
 /* Only a server's study iterates; a file of reports or a simulation has no later round to start. */
 static json_t *iteration_json(const void *of)
@@ -498,7 +498,7 @@ static const struct document_row response_rows[] = {
     {"name", DOCUMENT_TEXT, 0, AT(response)},
     {"unit", DOCUMENT_TEXT, 0, AT(unit), .words = "empty without one"},
     NUMBER("range", tremolo_estimate, response_range, "from its lowest to its highest value"),
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row inference_rows[] = {
     {"round", DOCUMENT_COUNT, DOCUMENT_NULLABLE, AT(evidence_round),
@@ -506,7 +506,7 @@ static const struct document_row inference_rows[] = {
     {"why", DOCUMENT_TEXT, DOCUMENT_NULLABLE, AT(evidence_why),
      .words = "why they are from there; studies with rounds"},
     OWN(REAL, degrees, "of freedom of Student's t"),
-    {NULL}};
+    {.key = NULL}};
 
 /* Members that other parts write; their rows describe them alone. */
 
@@ -530,7 +530,7 @@ static const struct document_row answer_rows[] = {
     {"significant", DOCUMENT_WHOLE, DOCUMENT_OPTIONAL,
      .words = "of Certain: effects with an interval that excludes zero"},
     {"of", DOCUMENT_WHOLE, DOCUMENT_OPTIONAL, .words = "of Certain: all effects"},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row point_row = {NULL, DOCUMENT_LIST, .element = &number_row};
 
@@ -541,7 +541,7 @@ static const struct document_row series_rows[] = {
      .words = "true of what the others are compared with"},
     {"points", DOCUMENT_LIST, .element = &point_row,
      .words = "x and y, and the ends of an interval around y where there is one"},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row plain_number_row = {.type = DOCUMENT_REAL};
 
@@ -553,13 +553,13 @@ static const struct document_row figure_rows[] = {
     {"dots", .type = DOCUMENT_BOOLEAN},
     {"include", DOCUMENT_LIST, .element = &plain_number_row},
     {"series", DOCUMENT_LIST, .rows = series_rows},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row made_rows[] = {
     {"version", .type = DOCUMENT_TEXT},
     {"time", .type = DOCUMENT_TEXT},
     {"command", DOCUMENT_TEXT, DOCUMENT_NULLABLE, .words = "as it was typed"},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row document_rows[] = {
     {"tremolo_estimate", DOCUMENT_CONST, .low = ESTIMATE_DOCUMENT_VERSION,
@@ -636,7 +636,7 @@ static const struct document_row document_rows[] = {
      .words = "how it was computed, in sentences"},
     {"made", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL | DOCUMENT_ELSEWHERE, .rows = made_rows,
      .words = "of a saved file"},
-    {NULL}};
+    {.key = NULL}};
 
 /* The answers are worded last, because they follow from all other members. */
 json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guarantee)

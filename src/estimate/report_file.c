@@ -52,19 +52,19 @@ static const struct document_row all_integers[] = {STUDY_INTEGER(dimension, .low
                                                     .type = DOCUMENT_WHOLE,
                                                     DOCUMENT_AT(struct tremolo_study, rounds),
                                                     .high = ROUNDS_MAX},
-                                                   {NULL}};
+                                                   {.key = NULL}};
 static const struct document_row ballot_integers[] = {STUDY_INTEGER(rank_first, .low = 0),
                                                       STUDY_INTEGER(rank_top, .low = 0),
                                                       STUDY_INTEGER(constant, .low = 0),
                                                       STUDY_INTEGER(response_weight, .low = 0),
-                                                      {NULL}};
+                                                      {.key = NULL}};
 
 /* How many samples a device may give in each round, of which the file has the first; absent: one. */
 static const struct document_row more_samples[] = {{.key = "samples",
                                                     .type = DOCUMENT_WHOLE,
                                                     DOCUMENT_AT(struct tremolo_study, samples),
                                                     .high = TREMOLO_STUDY_MAX_SAMPLES},
-                                                   {NULL}};
+                                                   {.key = NULL}};
 
 /* The numbers of the second line, and what they must be. */
 static const struct real {
@@ -722,7 +722,8 @@ static enum tremolo_status read_rounds(struct rounds *rounds,
 {
     const struct tremolo_study *study = &header->study;
     size_t vectors = (size_t)study->vectors * study->dimension + 1;
-    struct reader reader = {.header = header, .file = file, .error = error};
+    struct reader reader = {.header = header, .file = file};
+    reader.error = error;
     tremolo_honest_law(&reader.law, study);
     reader.release = tremolo_release_of(study, header->feature_bound, header->response_bound);
     reader.made.evidence = calloc(study->rounds, sizeof *reader.made.evidence);

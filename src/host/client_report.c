@@ -19,7 +19,6 @@
  * core's answer nothing can change the bytes: the ledger holds them, and they
  * are sent as they are until the server has answered. */
 #include "client_parts.h"
-#include "study_internal.h"
 
 #include <csv.h>
 #include <jansson.h>
@@ -784,7 +783,7 @@ static enum tremolo_status follow_once(struct tremolo_client *client, bool *done
                                        void *context)
 {
     const struct tremolo_study *study = tremolo_study_file_device(client->study);
-    struct tremolo_client_receipt receipt;
+    struct tremolo_client_receipt receipt = {.round = 0};
     bool is_same = false;
     enum tremolo_status status = wait_for_another(client, &is_same, *last);
     if (is_same) {

@@ -427,7 +427,7 @@ static enum tremolo_status expect(struct tremolo_plan_result *result,
 {
     const struct tremolo_plan_input input = is_ballot(request) ? request->guess /* no noise */
                                                                : sample_input(request);
-    struct tremolo_ballot_plan plan;
+    struct tremolo_ballot_plan plan = {.r2 = 0.0};
     struct tremolo_plan_result made;
     enum tremolo_status status = is_ballot(request) ? plan_ballots(&plan, request) : TREMOLO_OK;
     status = status == TREMOLO_OK ? tremolo_plan(&made, &input) : status;

@@ -594,20 +594,20 @@ static const struct document_row r2_rows[] = {
     {"mean", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_mean)},
     {"sd", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(r2_sd)},
     {"values", DOCUMENT_LIST, .make = r2_json, .element = &number_row},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row column_rows[] = {
-    {"name", .type = DOCUMENT_TEXT}, {"values", .type = DOCUMENT_WHOLE}, {NULL}};
+    {"name", .type = DOCUMENT_TEXT}, {"values", .type = DOCUMENT_WHOLE}, {.key = NULL}};
 
 static const struct document_row clamped_rows[] = {
     {"values", DOCUMENT_WHOLE, 0, AT(clamped_sum)},
     {"columns", DOCUMENT_LIST, .make = columns_json, .rows = column_rows},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row clip_rows[] = {
     {"radius", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(clip)},
     {"devices", DOCUMENT_WHOLE, 0, AT(clipped)},
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row simulation_rows[] = {
     {"held_out", DOCUMENT_WHOLE, 0, AT(held_out), .words = "rows that no device held"},
@@ -633,7 +633,7 @@ static const struct document_row simulation_rows[] = {
      .words = "values of the first repeat's devices outside the public bounds"},
     {"clip", DOCUMENT_OBJECT, DOCUMENT_OPTIONAL, .when = does_clip, .rows = clip_rows,
      .words = "the norm that the study clips samples to, and how many devices it shortens"},
-    {NULL}};
+    {.key = NULL}};
 
 /* Least squares on raw rows promises nothing; everything else promises what the same study would. */
 json_t *simulation_document(const struct tremolo_simulation_result *result)

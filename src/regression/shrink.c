@@ -298,7 +298,7 @@ static void precondition(const struct search *search, double *x)
     size_t d = search->d;
     size_t n = search->n;
     const double *gamma = search->gamma;
-    double row[TREMOLO_MAX_FEATURES + 1];
+    double row[TREMOLO_MAX_FEATURES + 1] = {0};
     double along = 0.0;
     double own = 0.0;
     memcpy(row, x + d * n, n * sizeof *row);

@@ -60,7 +60,7 @@ const struct document_row study_term_rows[] = {
     DOCUMENT_ROW("high", REAL, DOCUMENT_OPTIONAL, DOCUMENT_AT(struct study_term, high),
                  .low = -1e100, .high = 1e100, .fallback = NAN, .id = STUDY_ID,
                  .words = "its upper end"),
-    {NULL}};
+    {.key = NULL}};
 
 /* A term is text, or an object of study_term_rows with bounds. False when it has a problem, which is
  * noted. */

@@ -348,7 +348,7 @@ static const struct document_row difference_rows[] = {
     NUMBER("epsilon", tremolo_difference, epsilon, .words = "null: no protection"),
     NUMBER("attacker_right", tremolo_difference, attacker_right,
            .words = "share of right guesses between the two at even odds"),
-    {NULL}};
+    {.key = NULL}};
 
 #define WORD_ROWS                                                                                  \
     WORDS("reviewer", tremolo_explanation, reviewer,                                               \
@@ -370,12 +370,12 @@ static const struct document_row any_two_rows[] = {
     NUMBER("epsilon", tremolo_difference, epsilon, .words = "null: no protection"),
     NUMBER("attacker_right", tremolo_difference, attacker_right,
            .words = "share of right guesses between the two at even odds"),
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row caught_rows[] = {
     DOCUMENT_ROW("false_alarms", REAL, 0, DOCUMENT_AT(struct caught, false_alarms)),
     DOCUMENT_ROW("caught", REAL, 0, DOCUMENT_AT(struct caught, caught)),
-    {NULL}};
+    {.key = NULL}};
 
 const char *const study_protects[] = {"features", "all", NULL};
 static const char *const strengths[] = {"policy", "past", "hardly", NULL};

@@ -485,7 +485,7 @@ static const struct document_row column_rows[] = {
         .words =
             "what one expects of a number in a study of ballots: predict counts it up to eight "
             "half ranges from there, as devices do; without it from the middle of low and high"),
-    {NULL}};
+    {.key = NULL}};
 
 const struct document_row inputs_rows[] = {
     DOCUMENT_ROW("columns", LIST, 0, DOCUMENT_LIST_AT(struct tremolo_inputs, input, count),
@@ -495,7 +495,7 @@ const struct document_row inputs_rows[] = {
         .words =
             "the model's terms as a formula, as in age*sleep + log(income); null: every column "
             "is one"),
-    {NULL}};
+    {.key = NULL}};
 
 json_t *inputs_json(const struct tremolo_inputs *inputs)
 {

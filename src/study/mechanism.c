@@ -283,16 +283,15 @@ enum tremolo_status tremolo_mechanism_fill(struct tremolo_study *study,
 
 const struct document_row *study_integers_of(enum tremolo_release_kind release)
 {
-    static const struct document_row sample[] = {INTEGER(noise_log2), INTEGER(wire_shift),
-                                                 INTEGER(wire_bits),  INTEGER(keep),
-                                                 INTEGER(unit),       INTEGER(clip),
-                                                 INTEGER(distance),   INTEGER(amplitude),
-                                                 INTEGER(frequency),  {NULL}};
+    static const struct document_row sample[] = {
+        INTEGER(noise_log2), INTEGER(wire_shift), INTEGER(wire_bits), INTEGER(keep),
+        INTEGER(unit),       INTEGER(clip),       INTEGER(distance),  INTEGER(amplitude),
+        INTEGER(frequency),  {.key = NULL}};
     static const struct document_row ballot[] = {INTEGER(constant),
                                                  INTEGER(response_weight),
                                                  INTEGER(rank_first),
                                                  INTEGER(rank_top),
-                                                 {NULL}};
+                                                 {.key = NULL}};
     return release == TREMOLO_RELEASE_BALLOT ? ballot : sample;
 }
 

@@ -108,7 +108,7 @@ enum tremolo_status tremolo_study_file_parse(struct tremolo_study_file **file,
                                              struct tremolo_study_problems *problems,
                                              const char *json, size_t length)
 {
-    struct tremolo_study_problems own;
+    struct tremolo_study_problems own = {.count = 0};
     struct document_reader reader = {.problems = problems != NULL ? problems : &own};
     reader.problems->count = 0;
     reader.problems->stored = 0;
@@ -260,7 +260,7 @@ enum tremolo_status tremolo_study_starter(char **json, const char *const *names,
         return TREMOLO_BAD_ARGUMENT;
     }
     size_t chosen = response != NULL && !example ? 0 : count - 1;
-    while (response != NULL && chosen < count && strcmp(names[chosen], response) != 0) {
+    while (response != NULL && !example && chosen < count && strcmp(names[chosen], response) != 0) {
         chosen++;
     }
     if (chosen == count) {

@@ -226,7 +226,7 @@ static const struct document_row feature_rows[] = {
             "ballots only: what you would guess of a person, the average as far as it is "
             "publicly known, between low and high; of yes/no the share that says yes. The nearer "
             "to the truth, the fewer devices it takes; privacy does not depend on it"),
-    {NULL}};
+    {.key = NULL}};
 
 static const char feature_rules[] =
     "{\"allOf\": ["
@@ -256,7 +256,7 @@ static const struct document_row response_rows[] = {
         .otherwise =
             "belongs to features only, a response is a number; for yes and no leave kind out, "
             "with low 0 and high 1, and write 1 for yes and 0 for no"),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- privacy */
 
@@ -265,7 +265,7 @@ static const struct document_row response_rows[] = {
 static const struct document_row distance_rows[] = {
     COMMENT,
     DOCUMENT_ROW("distance", REAL, ABOVE, TERM(distance), .high = 1e6, .words = "in half ranges"),
-    {NULL}};
+    {.key = NULL}};
 
 static json_t *neighbours_json(const void *of)
 {
@@ -320,7 +320,7 @@ static const struct document_row privacy_rows[] = {
                  .words = "samples are shortened to this norm, in half ranges"),
     DOCUMENT_ROW("protects", CHOICE, 0, TERM(response_private), .choices = study_protects,
                  .id = STUDY_ID, .words = "all, or features when everybody's response may be seen"),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- protocol */
 
@@ -347,7 +347,7 @@ static const struct document_row close_rows[] = {
                  .id = STUDY_ID_SAMPLE, .words = "close a round at so many"),
     DOCUMENT_ROW("seconds", WHOLE, OPTIONAL | SPARSE, TERM(close_seconds), .low = 1, .high = 1e9,
                  .id = STUDY_ID_SAMPLE, .words = "close a round after so long"),
-    {NULL}};
+    {.key = NULL}};
 
 static const struct document_row protocol_rows[] = {
     COMMENT,
@@ -385,7 +385,7 @@ static const struct document_row protocol_rows[] = {
                  .words = "of the iteration, over |S|"),
     DOCUMENT_ROW("close", OBJECT, OPTIONAL, .when = is_iterative, .otherwise = OF_ITERATIVE,
                  .rows = close_rows, .id = STUDY_ID_SAMPLE),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- limits */
 
@@ -406,7 +406,7 @@ static const struct document_row limits_rows[] = {
         "enrolment", CHOICE, OPTIONAL, TERM(enrolment), .choices = enrolment_words, .id = STUDY_ID,
         .words = "'open' lets anybody report, as often as they like, so a few liars can turn the "
                  "result; 'keys' takes reports of devices you enrolled, limits.samples of each"),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- the study */
 
@@ -520,7 +520,7 @@ const struct document_row study_rows[] = {
                  .words = "the device's integers, as a published study has them",
                  .rules =
                      "{\"type\": \"object\", \"additionalProperties\": {\"type\": \"integer\"}}"),
-    {NULL}};
+    {.key = NULL}};
 
 /* What the rows cannot say of features is added: which members each kind has. */
 json_t *study_schema(void)

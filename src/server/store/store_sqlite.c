@@ -666,7 +666,7 @@ static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
 static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *row,
                                       struct store_tally *seen, bool *has_manifest)
 {
-    uint8_t check[STORE_CHECK_BYTES];
+    uint8_t check[STORE_CHECK_BYTES] = {0};
     enum tremolo_status status = check_of_row(check, store, row);
     if (status != TREMOLO_OK) {
         return status;

@@ -11,7 +11,7 @@
  *         DOCUMENT_ROW("r2", REAL, DOCUMENT_NULLABLE, DOCUMENT_AT(struct thing, r2), .high = 1),
  *         DOCUMENT_ROW("rows", LIST, 0, DOCUMENT_LIST_AT(struct thing, row, row_count),
  *                      .rows = coefficient_rows),
- *         {NULL}};
+ *         {.key = NULL}};
  *     json_t *document = document_json(rows, &thing);          NULL without memory
  *     json_t *schema = document_schema(rows, NULL);
  *

@@ -200,7 +200,7 @@ static void test_bad_designs(void **unused)
     check_design_refused("y,x\n1,NA\nNA,3\n", "every row has a missing value");
     check_design_refused("y,x\n1,2\n",
                          "one row of data is one device, and a regression needs several");
-    check_design_refused("y\n1\n", "there is no feature besides the response");
+    check_design_refused("y\n1\n", "there is no feature, only the response");
 }
 
 /* A program's columns give the design that the same file gives, and the same sentences. */

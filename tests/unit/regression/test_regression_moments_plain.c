@@ -13,6 +13,6 @@
 #include "moments_internal.h"
 
 #undef __x86_64__
-#include "fold.c"
+#include "fold.c" /* NOLINT(bugprone-suspicious-include) */
 
-#include "test_regression_moments.c"
+#include "test_regression_moments.c" /* NOLINT(bugprone-suspicious-include) */

@@ -134,8 +134,8 @@ static void check(const struct scene *scene, uint64_t seed)
 {
     struct tremolo_random random = tremolo_random_from(seed, 0);
     size_t d = scene->d;
-    double raw[N_MAX * N_MAX], bias[N_MAX * N_MAX], S[D_MAX * D_MAX], other[D_MAX * D_MAX];
-    double beta[D_MAX], near_by[D_MAX], s2 = 0.0;
+    double raw[N_MAX * N_MAX], bias[N_MAX * N_MAX], S[D_MAX * D_MAX] = {0};
+    double other[D_MAX * D_MAX], beta[D_MAX] = {0}, near_by[D_MAX], s2 = 0.0;
     make(raw, bias, scene, &random);
     const struct shrink_problem problem = {
         .d = d, .devices = scene->devices, .noise = scene->noise, .raw = raw, .bias = bias};
