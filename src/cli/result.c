@@ -18,7 +18,6 @@
 #include "study_internal.h"
 #include "text.h"
 #include "tremolo_study_file.h"
-#include "words.h"
 #include "web_files.h"
 
 struct saving {
@@ -87,6 +86,20 @@ static void put_value(FILE *out, const json_t *value)
     }
 }
 
+/* In quotes, quotes within doubled, by RFC 4180: a name may hold commas,
+ * quotes and line feeds. */
+static void put_quoted(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            (void)fputc('"', out);
+        }
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
 /* A spreadsheet takes what starts with one of these for a formula and runs it; an
  * apostrophe before it makes it text. Numbers are ours and stay numbers. */
 static void put_name(FILE *out, const char *name)
@@ -94,7 +107,7 @@ static void put_name(FILE *out, const char *name)
     char guarded[RESULT_LINE_BYTES];
     bool formula = name[0] != '\0' && strchr("=+-@\t\r", name[0]) != NULL;
     (void)snprintf(guarded, sizeof guarded, "%s%s", formula ? "'" : "", name);
-    tremolo_words_quote(out, guarded);
+    put_quoted(out, guarded);
 }
 
 /* The columns after the name: of what they are a member, and of which name. */

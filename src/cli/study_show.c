@@ -270,13 +270,13 @@ static void put_computed(const struct tremolo_study_file *file)
                      "   scaled by its own range below. */\n");
     }
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct tremolo_input *input = &inputs->input[i];
+        const struct tremolo_study_feature *input = &inputs->input[i];
         if (!isnan(input->missing)) {
             (void)printf("/* A missing ");
             put_comment(input->name);
             if (input->kind == TREMOLO_STUDY_CATEGORY) {
                 (void)printf(" counts as ");
-                put_comment(input->level[(size_t)input->missing]);
+                put_comment(input->levels[(size_t)input->missing]);
             } else {
                 (void)printf(" counts as %.17g", input->missing);
             }

@@ -111,7 +111,7 @@ static json_t *coefficients_json(const struct tremolo_estimate *estimate,
     for (size_t i = 0; rows != NULL && i <= estimate->features; i++) {
         struct row row = row_of(estimate, &rows[i], i);
         row.score = isnan(rows[i].standard_error) ? NULL : &row.shown;
-        document_append(&list, coefficient_rows, &row);
+        json_latch_append(&list, document_json(coefficient_rows, &row));
     }
     return list;
 }
@@ -198,7 +198,7 @@ static json_t *norms_json(const void *of)
     const struct tremolo_estimate *estimate = of;
     json_t *list = json_array();
     for (size_t k = 0; k < TREMOLO_TAIL_LIMITS; k++) {
-        document_append(&list, norm_rows, &estimate->tails.norm[k]);
+        json_latch_append(&list, document_json(norm_rows, &estimate->tails.norm[k]));
     }
     return list;
 }

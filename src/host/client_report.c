@@ -128,9 +128,7 @@ static bool set_value(struct reading *reading, const char *name, const char *tex
     if (text[0] == '\0') {
         return set_missing(reading, index);
     }
-    const struct tremolo_input input = {
-        .kind = feature->kind, .level = feature->levels, .levels = feature->level_count};
-    return tremolo_input_read(&reading->values[index], &input, text) ||
+    return tremolo_input_read(&reading->values[index], feature, text) ||
            complain_of_value(reading, feature);
 }
 

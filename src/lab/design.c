@@ -443,21 +443,21 @@ static void settle_missing(struct tremolo_design *design, const struct tremolo_t
 
 /* The column as an input of the model. Bounds and the typical value come from the study; a plan
  * without one has none. */
-static struct tremolo_input input_of(const struct tremolo_table *table,
-                                     const struct column_plan *plan)
+static struct tremolo_study_feature input_of(const struct tremolo_table *table,
+                                             const struct column_plan *plan)
 {
     const struct tremolo_study_feature *feature = plan->feature;
     bool numeric = plan->levels == 0;
     bool bounded = feature != NULL && feature->kind == TREMOLO_STUDY_NUMERIC;
     bool answers =
         plan->question || (numeric && feature != NULL && feature->kind == TREMOLO_STUDY_YES_NO);
-    return (struct tremolo_input){
+    return (struct tremolo_study_feature){
         .name = table->name[plan->column],
         .kind = answers   ? TREMOLO_STUDY_YES_NO
                 : numeric ? TREMOLO_STUDY_NUMERIC
                           : TREMOLO_STUDY_CATEGORY,
-        .level = answers ? NULL : plan->level,
-        .levels = answers ? 0 : plan->levels,
+        .levels = answers ? NULL : plan->level,
+        .level_count = answers ? 0 : plan->levels,
         .low = bounded ? feature->low : NAN,
         .high = bounded ? feature->high : NAN,
         .missing = plan->missing,
@@ -471,7 +471,7 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
                         const struct column_plan *plans, size_t count,
                         const struct tremolo_design_wish *wish, char *error)
 {
-    struct tremolo_input *inputs = calloc(count + 1, sizeof *inputs);
+    struct tremolo_study_feature *inputs = calloc(count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return refuse(error, "out of memory");
     }
@@ -489,11 +489,11 @@ static bool make_inputs(struct tremolo_design *design, const struct tremolo_tabl
  * steer a terminal. */
 static void fill_names(struct tremolo_design *design, const char *response)
 {
-    const struct tremolo_term_column column = {.name = response};
+    const struct tremolo_study_feature column = {.name = response};
     const struct tremolo_derived plain = tremolo_derived_plain(0, 0);
     for (size_t i = 0; i < design->features; i++) {
         tremolo_derived_name(design->name[i], TREMOLO_NAME_BYTES, &design->inputs->feature[i],
-                             design->inputs->column);
+                             design->inputs->input);
         if (design->name[i][0] == '\0') {
             (void)snprintf(design->name[i], TREMOLO_NAME_BYTES, "(unnamed)");
         }

@@ -167,7 +167,8 @@ static void hold_within_reach(double *w, const struct prediction *prediction)
 {
     const struct tremolo_inputs *inputs = prediction->inputs;
     for (size_t i = 0; i < prediction->features; i++) {
-        const struct tremolo_input *input = &inputs->input[inputs->feature[i].factor[0].column];
+        const struct tremolo_study_feature *input =
+            &inputs->input[inputs->feature[i].factor[0].column];
         double centre = isnan(input->typical) ? input->low / 2 + input->high / 2 : input->typical;
         double most = prediction->reach * (input->high / 2 - input->low / 2);
         if (input->kind == TREMOLO_STUDY_NUMERIC && isfinite(most) &&
@@ -183,7 +184,7 @@ static bool is_beyond(const struct prediction *prediction, const double *values)
 {
     const struct tremolo_inputs *inputs = prediction->inputs;
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct tremolo_input *input = &inputs->input[i];
+        const struct tremolo_study_feature *input = &inputs->input[i];
         double slack = isinf(prediction->reach) ? 0 : input->high - input->low;
         if (input->kind == TREMOLO_STUDY_NUMERIC &&
             (values[i] < input->low - slack || values[i] > input->high + slack)) {
@@ -259,14 +260,14 @@ static bool find_columns(size_t *column, const struct tremolo_inputs *inputs,
 
 /* Name the cell and what would be taken there. */
 static bool refuse_cell(char *error, const struct tremolo_table *table, size_t row, size_t column,
-                        const struct tremolo_input *input)
+                        const struct tremolo_study_feature *input)
 {
     char list[TREMOLO_TABLE_ERROR_BYTES / 2] = "a number";
     if (input->kind == TREMOLO_STUDY_YES_NO) {
         (void)snprintf(list, sizeof list, "yes or no");
     } else if (input->kind == TREMOLO_STUDY_CATEGORY) {
         size_t used = (size_t)snprintf(list, sizeof list, "one of ");
-        tremolo_words_list(list + used, sizeof list - used, input->level, input->levels);
+        tremolo_words_list(list + used, sizeof list - used, input->levels, input->level_count);
     }
     return refuse(error, "%s %zu, column '%.60s': '%.40s' must be %s, as in what was learned from",
                   table->place, tremolo_table_line(table, row), table->name[column],
@@ -275,7 +276,7 @@ static bool refuse_cell(char *error, const struct tremolo_table *table, size_t r
 
 /* A number, a level's place, or NAN. */
 static bool read_cell(double *value, const struct tremolo_table *table, size_t row, size_t column,
-                      const struct tremolo_input *input, char *error)
+                      const struct tremolo_study_feature *input, char *error)
 {
     *value = NAN;
     if (tremolo_table_is_missing_at(table, row, column)) {

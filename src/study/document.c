@@ -39,6 +39,7 @@ static uint64_t whole_of(const struct document_row *row, const void *of)
     }
 }
 
+/* Rows of type REAL, and those of ANY that have a place: their value is a double, too. */
 static double real_of(const struct document_row *row, const void *of)
 {
     return *(const double *)at_place(row, of);
@@ -70,6 +71,7 @@ static const char *elements_of(const struct document_row *row, const void *of, s
     return (row->is & DOCUMENT_INSIDE) != 0 ? at : *(const char *const *)at;
 }
 
+/* Always with the time of day, so that one moment has one text. */
 static json_t *date_json(int64_t seconds)
 {
     char text[TREMOLO_STUDY_DATE_BYTES];
@@ -77,6 +79,7 @@ static json_t *date_json(int64_t seconds)
     return json_string(text);
 }
 
+/* A whole number without a point, as people write limits; beyond 2^53 not every one is exact. */
 static json_t *limit_json(double value)
 {
     return value == floor(value) && fabs(value) < 0x1p53 ? json_integer((json_int_t)value)
@@ -216,11 +219,6 @@ json_t *document_starter(const struct document_row *rows, const void *of)
     return object_json(rows, of, true);
 }
 
-void document_append(json_t **list, const struct document_row *rows, const void *of)
-{
-    json_latch_append(list, document_json(rows, of));
-}
-
 /* ---------------------------------------------------------------- schemas */
 
 static json_t *member_schema(const struct document_row *row);
@@ -241,6 +239,7 @@ static void say_type(json_t **schema, const struct document_row *row)
     }
 }
 
+/* The words in their order, and null where the member can be without one. */
 static void say_choices(json_t **schema, const struct document_row *row)
 {
     json_t *list = json_array();
@@ -373,6 +372,7 @@ struct document_place document_enter(struct document_reader *reader, const char 
     return before;
 }
 
+/* The element's name has the list's key in it, so that one step of the path leads there. */
 struct document_place document_enter_element(struct document_reader *reader, const char *key,
                                              size_t index)
 {
@@ -501,6 +501,7 @@ static bool read_choice(struct document_reader *reader, const struct document_ro
     return document_problem(reader, row->key, "must be %s", list);
 }
 
+/* Days and moments are distinguished by their length alone; both are in UTC. */
 static bool read_date(struct document_reader *reader, const struct document_row *row,
                       const json_t *found, int64_t *value)
 {
@@ -781,6 +782,7 @@ static size_t count_members(const struct document_row *rows, unsigned id)
     return count;
 }
 
+/* An object by itself is an array of its own; as a member it joins the array that it is in. */
 void document_encode(FILE *out, const struct document_row *rows, const void *of, unsigned id)
 {
     document_encode_array(out, count_members(rows, id));

@@ -44,6 +44,7 @@ static bool is_done(struct document_reader *reader, const char *key, enum tremol
     return status == TREMOLO_OK || document_problem(reader, key, "%.160s", error);
 }
 
+/* Of UTF-8: a name that is cut before a whole character is at most this much shorter. */
 enum { CHARACTER_BYTES_MAX = 4 };
 
 /* ---------------------------------------------------------------- terms */
@@ -116,7 +117,7 @@ static void check_term(struct document_reader *reader, const struct study_term *
     bool plain = tremolo_derived_is_plain(derived);
     bool answers = tremolo_inputs_are_answers(inputs, derived);
     for (size_t k = 0; k < derived->factors; k++) {
-        const struct tremolo_input *factor = &inputs->input[derived->factor[k].column];
+        const struct tremolo_study_feature *factor = &inputs->input[derived->factor[k].column];
         if (derived->factor[k].kind == TREMOLO_FACTOR_LOG && !(factor->low > 0)) {
             document_problem(
                 reader, "",
@@ -150,20 +151,12 @@ static bool make_inputs(struct document_reader *reader, struct tremolo_study_fil
 {
     char error[TREMOLO_TERMS_ERROR_BYTES];
     const char *key = terms != NULL ? "terms" : "features";
-    struct tremolo_input *inputs = calloc(file->feature_count + 1, sizeof *inputs);
+    struct tremolo_study_feature *inputs = calloc(file->feature_count + 1, sizeof *inputs);
     if (inputs == NULL) {
         return is_done(reader, key, TREMOLO_NO_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < file->feature_count; i++) {
-        const struct tremolo_study_feature *feature = &file->features[i].shown;
-        inputs[i] = (struct tremolo_input){.name = feature->name,
-                                           .kind = feature->kind,
-                                           .level = feature->levels,
-                                           .levels = feature->level_count,
-                                           .low = feature->low,
-                                           .high = feature->high,
-                                           .missing = feature->missing,
-                                           .typical = feature->typical};
+        inputs[i] = file->features[i].shown;
     }
     enum tremolo_status status =
         tremolo_inputs_new(&file->inputs, inputs, file->feature_count, terms, true, error);
@@ -181,8 +174,8 @@ static void add_coordinate(struct document_reader *reader, struct tremolo_study_
     bool plain = tremolo_derived_is_plain(derived);
     size_t level = plain ? derived->factor[0].level : 0;
     char name[sizeof file->names[i] + CHARACTER_BYTES_MAX];
-    tremolo_derived_name(name, sizeof name, derived, file->inputs->column);
-    tremolo_derived_name(file->names[i], sizeof file->names[i], derived, file->inputs->column);
+    tremolo_derived_name(name, sizeof name, derived, file->inputs->input);
+    tremolo_derived_name(file->names[i], sizeof file->names[i], derived, file->inputs->input);
     if (strlen(name) + 1 >= sizeof file->names[i]) { /* it is cut before a whole character */
         document_problem(reader, "terms", "make a name of more than %zu bytes: %.60s...",
                          sizeof file->names[i] - 2, file->names[i]);
@@ -321,6 +314,7 @@ static void centre(struct tremolo_study_file *file)
     }
 }
 
+/* For qsort(). A NaN would be equal to everything: it must not be among the values. */
 static int compare_reals(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;
@@ -414,6 +408,8 @@ static bool expand(struct document_reader *reader, struct tremolo_study_file *fi
     return true;
 }
 
+/* Called while the table is read, after the response: later checks depend on the number of
+ * coordinates. */
 void study_expand(struct document_reader *reader, struct tremolo_study_file *file)
 {
     if (!expand(reader, file) || file->dimension == 0) {

@@ -1,4 +1,13 @@
-/* guarantee.c -- what a study's integers promise: in numbers, in words, as JSON. */
+/* guarantee.c -- what a study's integers promise: in numbers, in words, as JSON.
+ *
+ * All numbers follow from the integers that devices obey, never from the epsilon that the author asked
+ * for: rounding makes the two differ, and only the first is what people get. Every epsilon, mu and
+ * rate is rounded up, every budget down, so that a reader who compares a promise with a limit errs to
+ * the safe side.
+ *
+ * A distance is in half ranges of the study's bounds. The same device can be judged at another
+ * distance than the study's own, because the noise does not depend on it: only the sensitivity does.
+ * Ballots have one pure epsilon at every distance, so mu, rho and distance are NaN for them. */
 #include <math.h>
 #include <stdio.h>
 
@@ -117,7 +126,8 @@ static void list_features(char *text, size_t bytes, const struct tremolo_study_f
     }
 }
 
-/* How far two samples can be apart in one feature alone, in its own unit: a number's
+/* Names are for people: the difference is in the feature's own unit, as they would say it.
+ * How far two samples can be apart in one feature alone, in its own unit: a number's
  * range is 2, as are yes and no. */
 static void name_difference(struct tremolo_difference *difference,
                             const struct tremolo_study_feature *feature)
@@ -312,7 +322,7 @@ enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double 
 
 /* ---------------------------------------------------------------- as a document */
 
-/* What the best attacker catches at a share of false alarms. */
+/* What the best attacker catches at a share of false alarms: one point of the trade-off. */
 struct caught {
     double false_alarms, caught;
 };
@@ -366,6 +376,7 @@ static const struct document_row difference_rows[] = {
 
 static const struct document_row word_rows[] = {WORD_ROWS};
 
+/* The part of a difference that matters between any two people; none of their features is named. */
 static const struct document_row any_two_rows[] = {
     NUMBER("epsilon", tremolo_difference, epsilon, .words = "null: no protection"),
     NUMBER("attacker_right", tremolo_difference, attacker_right,
@@ -377,6 +388,7 @@ static const struct document_row caught_rows[] = {
     DOCUMENT_ROW("caught", REAL, 0, DOCUMENT_AT(struct caught, caught)),
     {.key = NULL}};
 
+/* In the order of the flag "the response is private", and of enum tremolo_strength. */
 const char *const study_protects[] = {"features", "all", NULL};
 static const char *const strengths[] = {"policy", "past", "hardly", NULL};
 
@@ -418,6 +430,7 @@ const struct document_row guarantee_rows[] = {
                  .words = "what the best attacker catches at most at these shares of false alarms"),
     WORD_ROWS};
 
+/* The sentences and differences alone: a command that has the explanation writes its own numbers. */
 json_t *guarantee_words_json(const struct tremolo_explanation *explanation)
 {
     return document_json(word_rows, explanation);

@@ -1,7 +1,14 @@
 /* identity.c -- the server's signature of studies and rounds, keys of devices, and what is published.
  *
  * Each kind of signed message begins with words of its own, so that a signature on one kind is never
- * valid on another. */
+ * valid on another.
+ *
+ *     study    "tremolo study 1", zero, id
+ *     round    "tremolo round 1", zero, id, number, m * d entries (two bytes each, high byte first)
+ *
+ * The id is a hash of everything that was agreed, so its signature covers the whole study, and a
+ * device that holds the id needs nothing else of the server's word. Rounds are signed apart, because
+ * their vectors are chosen only when they open: a device must not let anybody else choose them. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +34,7 @@ _Static_assert(TREMOLO_SIGNING_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "secr
 _Static_assert(TREMOLO_SIGNING_PUBLIC_BYTES == crypto_sign_PUBLICKEYBYTES, "public key");
 _Static_assert(TREMOLO_SIGNATURE_BYTES == crypto_sign_BYTES, "signature");
 
+/* The secret key holds the public one in its second half; publishing takes it from there. */
 enum tremolo_status tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES],
                                          uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES],
                                          const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES])
@@ -38,85 +46,69 @@ enum tremolo_status tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBL
                                                                        : TREMOLO_BAD_ARGUMENT;
 }
 
-/* The words and their zero byte come first and have the same length in all messages. */
-static void study_message(uint8_t message[STUDY_MESSAGE_BYTES], const char *words,
-                          const uint8_t id[TREMOLO_STUDY_ID_BYTES])
-{
-    memcpy(message, words, WORDS_BYTES);
-    memcpy(message + WORDS_BYTES, id, TREMOLO_STUDY_ID_BYTES);
-}
-
-/* Into a buffer first: the output is untouched when signing fails. */
-static enum tremolo_status sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], const uint8_t *message,
-                                size_t length,
-                                const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
-{
-    uint8_t made[TREMOLO_SIGNATURE_BYTES];
-    if (crypto_sign_detached(made, NULL, message, length, secret_key) != 0) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    memcpy(signature, made, sizeof made);
-    return TREMOLO_OK;
-}
-
-/* Any difference is BAD_SIGNATURE; why a signature is wrong is nothing an attacker should learn. */
-static enum tremolo_status verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                                  const uint8_t *message, size_t length,
-                                  const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES])
-{
-    return crypto_sign_verify_detached(signature, message, length, public_key) == 0
-               ? TREMOLO_OK
-               : TREMOLO_BAD_SIGNATURE;
-}
-
-/* The id is a hash of everything that was agreed, so signing it signs all. */
-enum tremolo_status tremolo_study_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                                       const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                                       const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
-{
-    uint8_t message[STUDY_MESSAGE_BYTES];
-    if (signature == NULL || id == NULL || secret_key == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    study_message(message, study_words, id);
-    return sign(signature, message, sizeof message, secret_key);
-}
-
-enum tremolo_status tremolo_study_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                                         const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                                         const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES])
-{
-    uint8_t message[STUDY_MESSAGE_BYTES];
-    if (signature == NULL || id == NULL || public_key == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    study_message(message, study_words, id);
-    return verify(signature, message, sizeof message, public_key);
-}
-
-/* ---------------------------------------------------------------- rounds */
-
+/* Most significant first, on every machine. */
 static void put_two_bytes(uint8_t *bytes, uint16_t value)
 {
     bytes[0] = (uint8_t)(value >> 8);
     bytes[1] = (uint8_t)value;
 }
 
-/* The message, *length bytes that the caller frees; NULL without memory. */
-static uint8_t *round_message(size_t *length, const struct tremolo_study *study,
-                              const struct tremolo_round *round)
+/* What is signed of a study (`round` is NULL) or of a round, *length bytes that the caller frees;
+ * NULL without memory. The words and their zero byte come first and have the same length in both. */
+static uint8_t *message_of(size_t *length, const struct tremolo_study *study,
+                           const struct tremolo_round *round)
 {
-    size_t entries = (size_t)study->vectors * study->dimension;
-    *length = ROUND_HEAD_BYTES + 2 * entries;
+    size_t entries = round != NULL ? (size_t)study->vectors * study->dimension : 0;
+    *length = round != NULL ? ROUND_HEAD_BYTES + 2 * entries : STUDY_MESSAGE_BYTES;
     uint8_t *message = malloc(*length);
-    if (message != NULL) {
-        study_message(message, round_words, study->id);
+    if (message == NULL) {
+        return NULL;
+    }
+    memcpy(message, round != NULL ? round_words : study_words, WORDS_BYTES);
+    memcpy(message + WORDS_BYTES, study->id, TREMOLO_STUDY_ID_BYTES);
+    if (round != NULL) {
         put_two_bytes(message + STUDY_MESSAGE_BYTES, round->number);
-        for (size_t i = 0; i < entries; i++) {
-            put_two_bytes(message + ROUND_HEAD_BYTES + 2 * i, (uint16_t)round->vectors[i]);
-        }
+    }
+    for (size_t i = 0; i < entries; i++) {
+        put_two_bytes(message + ROUND_HEAD_BYTES + 2 * i, (uint16_t)round->vectors[i]);
     }
     return message;
+}
+
+/* Into a buffer first: the output is untouched when signing fails. */
+static enum tremolo_status sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
+                                const struct tremolo_study *study,
+                                const struct tremolo_round *round,
+                                const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
+{
+    uint8_t made[TREMOLO_SIGNATURE_BYTES];
+    size_t length = 0;
+    uint8_t *message = message_of(&length, study, round);
+    if (message == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    bool good = crypto_sign_detached(made, NULL, message, length, secret_key) == 0;
+    free(message);
+    if (good) {
+        memcpy(signature, made, sizeof made);
+    }
+    return good ? TREMOLO_OK : TREMOLO_BAD_ARGUMENT;
+}
+
+/* Any difference is BAD_SIGNATURE; why a signature is wrong is nothing an attacker should learn. */
+static enum tremolo_status verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
+                                  const struct tremolo_study *study,
+                                  const struct tremolo_round *round,
+                                  const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES])
+{
+    size_t length = 0;
+    uint8_t *message = message_of(&length, study, round);
+    if (message == NULL) {
+        return TREMOLO_NO_MEMORY;
+    }
+    bool good = crypto_sign_verify_detached(signature, message, length, public_key) == 0;
+    free(message);
+    return good ? TREMOLO_OK : TREMOLO_BAD_SIGNATURE;
 }
 
 /* A study with vectors has them in every round's broadcast. */
@@ -130,15 +122,9 @@ enum tremolo_status tremolo_round_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES
                                        const struct tremolo_round *round,
                                        const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
 {
-    size_t length = 0;
-    if (signature == NULL || secret_key == NULL || !round_makes_sense(study, round)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    uint8_t *message = round_message(&length, study, round);
-    enum tremolo_status status =
-        message == NULL ? TREMOLO_NO_MEMORY : sign(signature, message, length, secret_key);
-    free(message);
-    return status;
+    return signature == NULL || secret_key == NULL || !round_makes_sense(study, round)
+               ? TREMOLO_BAD_ARGUMENT
+               : sign(signature, study, round, secret_key);
 }
 
 enum tremolo_status tremolo_round_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
@@ -146,15 +132,9 @@ enum tremolo_status tremolo_round_verify(const uint8_t signature[TREMOLO_SIGNATU
                                          const struct tremolo_round *round,
                                          const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES])
 {
-    size_t length = 0;
-    if (signature == NULL || public_key == NULL || !round_makes_sense(study, round)) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    uint8_t *message = round_message(&length, study, round);
-    enum tremolo_status status =
-        message == NULL ? TREMOLO_NO_MEMORY : verify(signature, message, length, public_key);
-    free(message);
-    return status;
+    return signature == NULL || public_key == NULL || !round_makes_sense(study, round)
+               ? TREMOLO_BAD_ARGUMENT
+               : verify(signature, study, round, public_key);
 }
 
 /* ---------------------------------------------------------------- devices */
@@ -179,7 +159,8 @@ enum tremolo_status tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
 
 /* ---------------------------------------------------------------- publishing */
 
-/* The normalised study, so that a receiver computes the same id from it; its text goes into the body
+/* The id is a hash of everything that was agreed, so signing it signs all. The body has the normalised
+ * study, so that a receiver computes the same id from it; its text goes into the body
  * as it is. */
 enum tremolo_status tremolo_study_publish(char **body, const struct tremolo_study_file *file,
                                           const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES])
@@ -195,7 +176,7 @@ enum tremolo_status tremolo_study_publish(char **body, const struct tremolo_stud
     if (body == NULL || file == NULL || secret_key == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = tremolo_study_sign(signature, file->device.id, secret_key);
+    enum tremolo_status status = sign(signature, &file->device, NULL, secret_key);
     if (status == TREMOLO_OK) {
         status = tremolo_study_file_json(&study, file);
     }
@@ -222,6 +203,7 @@ enum tremolo_status tremolo_study_publish(char **body, const struct tremolo_stud
 
 /* ---------------------------------------------------------------- receiving */
 
+/* For everything in a body except its study: id, key, signature and punctuation. */
 enum { BODY_OVERHEAD_BYTES = 1024 };
 
 /* One problem of a body as a whole, in the form in which a file's problems are. */
@@ -262,7 +244,7 @@ static bool decode_member(uint8_t *bytes, size_t length, const json_t *body, con
  * returned only after its signature was right. */
 static enum tremolo_status check_signature(uint8_t *named_key,
                                            struct tremolo_study_problems *problems,
-                                           const json_t *body, const uint8_t *id,
+                                           const json_t *body, const struct tremolo_study *study,
                                            const uint8_t *public_key)
 {
     uint8_t signature[TREMOLO_SIGNATURE_BYTES];
@@ -274,7 +256,7 @@ static enum tremolo_status check_signature(uint8_t *named_key,
         return refuse(problems, "key", "must be 32 bytes in base64url");
     }
     enum tremolo_status status =
-        tremolo_study_verify(signature, id, public_key != NULL ? public_key : key);
+        verify(signature, study, NULL, public_key != NULL ? public_key : key);
     if (status == TREMOLO_OK && named_key != NULL) {
         memcpy(named_key, key, sizeof key);
     }
@@ -311,7 +293,7 @@ enum tremolo_status tremolo_study_receive(struct tremolo_study_file **file,
         status = TREMOLO_WRONG_STUDY;
     }
     if (status == TREMOLO_OK) {
-        status = check_signature(named_key, problems, root, id, public_key);
+        status = check_signature(named_key, problems, root, &got->device, public_key);
     }
     json_decref(root);
     if (status == TREMOLO_OK) {

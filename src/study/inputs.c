@@ -84,10 +84,10 @@ static double derived_value(const struct tremolo_derived *derived, const double 
 /* ---------------------------------------------------------------- expansion */
 
 /* Whether a factor can be computed from this kind of column; if not, `error` says why. */
-static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_column *column,
+static bool fits(const struct tremolo_factor *factor, const struct tremolo_study_feature *column,
                  char *error)
 {
-    bool words = column->levels > 0 || column->question;
+    bool words = column->kind != TREMOLO_STUDY_NUMERIC;
     if (factor->kind == TREMOLO_FACTOR_LEVELS) {
         return words || study_fail(error, "C(%.60s): the column has no levels", factor->column);
     }
@@ -102,38 +102,39 @@ static bool fits(const struct tremolo_factor *factor, const struct tremolo_term_
 
 /* Adds the factor to a feature, with its column looked up by name. */
 static bool place_factor(struct tremolo_derived *derived, const struct tremolo_factor *factor,
-                         const struct tremolo_term_column *columns, size_t count, char *error)
+                         const struct tremolo_inputs *made, char *error)
 {
     size_t at = 0;
-    while (at < count && strcmp(columns[at].name, factor->column) != 0) {
+    while (at < made->count && strcmp(made->input[at].name, factor->column) != 0) {
         at++;
     }
-    if (at == count) {
+    if (at == made->count) {
         return study_fail(error, "the terms have '%.60s', and there is no such column",
                           factor->column);
     }
-    if (!fits(factor, &columns[at], error)) {
+    const struct tremolo_study_feature *column = &made->input[at];
+    if (!fits(factor, column, error)) {
         return false;
     }
     size_t k = derived->factors++;
     derived->factor[k].column = at;
-    derived->factor[k].level = columns[at].levels > 0 ? 1 : 0;
+    derived->factor[k].level = column->level_count > 0 ? 1 : 0;
     derived->factor[k].kind =
         factor->kind == TREMOLO_FACTOR_LOG ? TREMOLO_FACTOR_LOG : TREMOLO_FACTOR_VALUE;
     derived->factor[k].power = factor->power;
     derived->factor[k].shift = factor->shift;
-    derived->factor[k].floor = columns[at].floor;
+    derived->factor[k].floor = made->floors && column->low > 0 ? column->low : NAN;
     return true;
 }
 
 /* The next choice of levels, the last factor's first. */
-static bool step(struct tremolo_derived *derived, const struct tremolo_term_column *columns)
+static bool step(struct tremolo_derived *derived, const struct tremolo_study_feature *columns)
 {
     for (size_t k = derived->factors; k-- > 0;) {
         if (derived->factor[k].level == 0) {
             continue;
         }
-        if (++derived->factor[k].level < columns[derived->factor[k].column].levels) {
+        if (++derived->factor[k].level < columns[derived->factor[k].column].level_count) {
             return true;
         }
         derived->factor[k].level = 1;
@@ -142,26 +143,23 @@ static bool step(struct tremolo_derived *derived, const struct tremolo_term_colu
 }
 
 /* A term makes one feature for each combination of the levels of its columns, except each reference. */
-static bool expand(struct tremolo_derived *derived, size_t *count, size_t capacity,
-                   const struct tremolo_formula *formula, const struct tremolo_term_column *columns,
-                   size_t column_count, char error[TREMOLO_TERMS_ERROR_BYTES])
+static bool expand(struct tremolo_inputs *made, const struct tremolo_formula *formula, char *error)
 {
-    size_t made = 0;
     for (size_t i = 0; i < formula->count; i++) {
         struct tremolo_derived one = {.term = i};
         for (size_t k = 0; k < formula->term[i].factors; k++) {
-            if (!place_factor(&one, &formula->term[i].factor[k], columns, column_count, error)) {
+            if (!place_factor(&one, &formula->term[i].factor[k], made, error)) {
                 return false;
             }
         }
         do {
-            if (made == capacity) {
-                return study_fail(error, "the terms make more than %zu features", capacity);
+            if (made->features == TREMOLO_MAX_DIMENSION) {
+                return study_fail(error, "the terms make more than %d features",
+                                  TREMOLO_MAX_DIMENSION);
             }
-            derived[made++] = one;
-        } while (step(&one, columns));
+            made->feature[made->features++] = one;
+        } while (step(&one, made->input));
     }
-    *count = made;
     return true;
 }
 
@@ -202,11 +200,11 @@ static size_t add(char *text, size_t capacity, size_t used, const char *words)
 
 /* Names are what people see in tables, so they read as the formula does. */
 void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
-                          const struct tremolo_term_column *columns)
+                          const struct tremolo_study_feature *columns)
 {
     size_t used = add(text, capacity, 0, "");
     for (size_t k = 0; k < derived->factors; k++) {
-        const struct tremolo_term_column *column = &columns[derived->factor[k].column];
+        const struct tremolo_study_feature *column = &columns[derived->factor[k].column];
         bool logarithm = derived->factor[k].kind == TREMOLO_FACTOR_LOG;
         size_t level = derived->factor[k].level;
         unsigned power = derived->factor[k].power;
@@ -219,7 +217,7 @@ void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_deri
         used = add(text, capacity, used, logarithm ? "log(" : *shift != '\0' ? "(" : "");
         used = add(text, capacity, used, column->name);
         used = add(text, capacity, used, logarithm ? ")" : level > 0 ? "=" : shift);
-        used = add(text, capacity, used, level > 0 ? column->level[level] : "");
+        used = add(text, capacity, used, level > 0 ? column->levels[level] : "");
         used = add(text, capacity, used, power > 1 ? raised : "");
     }
 }
@@ -227,15 +225,15 @@ void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_deri
 /* ---------------------------------------------------------------- making */
 
 /* Room for all names and levels with their zeros; the number of levels is added to *levels. */
-static size_t bytes_of(const struct tremolo_input *columns, size_t count, size_t *levels)
+static size_t bytes_of(const struct tremolo_study_feature *columns, size_t count, size_t *levels)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < count; i++) {
         bytes += strlen(columns[i].name) + 1;
-        for (size_t j = 0; j < columns[i].levels; j++) {
-            bytes += strlen(columns[i].level[j]) + 1;
+        for (size_t j = 0; j < columns[i].level_count; j++) {
+            bytes += strlen(columns[i].levels[j]) + 1;
         }
-        *levels += columns[i].levels;
+        *levels += columns[i].level_count;
     }
     return bytes;
 }
@@ -250,26 +248,19 @@ static const char *copy(char **room, const char *text)
 }
 
 /* All names and levels are copied into one piece of memory, in the order of bytes_of(). */
-static void copy_columns(struct tremolo_inputs *made, const struct tremolo_input *columns,
-                         bool floors)
+static void copy_columns(struct tremolo_inputs *made, const struct tremolo_study_feature *columns)
 {
     char *room = made->text;
     const char **level = made->level;
     for (size_t i = 0; i < made->count; i++) {
-        struct tremolo_input *input = &made->input[i];
+        struct tremolo_study_feature *input = &made->input[i];
         *input = columns[i];
         input->name = copy(&room, columns[i].name);
-        input->level = columns[i].levels > 0 ? level : NULL;
-        for (size_t j = 0; j < columns[i].levels; j++) {
-            *level++ = copy(&room, columns[i].level[j]);
+        input->unit = "";
+        input->levels = columns[i].level_count > 0 ? level : NULL;
+        for (size_t j = 0; j < columns[i].level_count; j++) {
+            *level++ = copy(&room, columns[i].levels[j]);
         }
-        made->column[i] = (struct tremolo_term_column){
-            .name = input->name,
-            .level = input->level,
-            .levels = input->levels,
-            .question = input->kind == TREMOLO_STUDY_YES_NO,
-            .floor = floors && input->low > 0 ? input->low : NAN,
-        };
     }
 }
 
@@ -277,7 +268,7 @@ static void copy_columns(struct tremolo_inputs *made, const struct tremolo_input
 static bool plain_features(struct tremolo_inputs *made, char *error)
 {
     for (size_t i = 0; i < made->count; i++) {
-        size_t levels = made->input[i].levels;
+        size_t levels = made->input[i].level_count;
         for (size_t level = levels > 0 ? 1 : 0; level < (levels > 0 ? levels : 1); level++) {
             if (made->features == TREMOLO_MAX_DIMENSION) {
                 return study_fail(error, "more than %d features", TREMOLO_MAX_DIMENSION);
@@ -296,8 +287,7 @@ static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char 
         return plain_features(made, error) ? TREMOLO_OK : TREMOLO_BAD_STUDY;
     }
     enum tremolo_status status = study_formula_parse(&formula, terms, error);
-    if (status == TREMOLO_OK && !expand(made->feature, &made->features, TREMOLO_MAX_DIMENSION,
-                                        formula, made->column, made->count, error)) {
+    if (status == TREMOLO_OK && !expand(made, formula, error)) {
         status = TREMOLO_BAD_STUDY;
     }
     tremolo_formula_free(formula);
@@ -306,7 +296,7 @@ static enum tremolo_status expand_terms(struct tremolo_inputs *made, const char 
 
 /* One allocation for each array and one for all text; a failure frees what there is. */
 enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
-                                       const struct tremolo_input *columns, size_t count,
+                                       const struct tremolo_study_feature *columns, size_t count,
                                        const char *terms, bool floors,
                                        char error[TREMOLO_TERMS_ERROR_BYTES])
 {
@@ -317,17 +307,17 @@ enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
     if (made != NULL) {
         made->count = count;
         made->input = calloc(count + 1, sizeof *made->input);
-        made->column = calloc(count + 1, sizeof *made->column);
+        made->floors = floors;
         made->feature = calloc(TREMOLO_MAX_DIMENSION, sizeof *made->feature);
         made->text = malloc(bytes);
         made->level = calloc(levels + 1, sizeof *made->level);
         made->terms = terms != NULL ? strdup(terms) : NULL;
     }
-    bool whole = made != NULL && made->input != NULL && made->column != NULL &&
-                 made->feature != NULL && made->text != NULL && made->level != NULL &&
+    bool whole = made != NULL && made->input != NULL && made->feature != NULL &&
+                 made->text != NULL && made->level != NULL &&
                  (terms == NULL || made->terms != NULL);
     if (whole) {
-        copy_columns(made, columns, floors);
+        copy_columns(made, columns);
         status = expand_terms(made, terms, error);
     } else {
         (void)study_fail(error, "out of memory");
@@ -340,11 +330,11 @@ enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
     return TREMOLO_OK;
 }
 
+/* Also of what tremolo_inputs_new() could make only in part. */
 void tremolo_inputs_free(struct tremolo_inputs *inputs)
 {
     if (inputs != NULL) {
         free(inputs->input);
-        free(inputs->column);
         free(inputs->feature);
         free(inputs->terms);
         free(inputs->text);
@@ -413,7 +403,7 @@ static bool read_yes_no(double *value, const char *text)
 }
 
 /* The whole text must be the value: "12 kg" is no number. */
-bool tremolo_input_read(double *value, const struct tremolo_input *input, const char *text)
+bool tremolo_input_read(double *value, const struct tremolo_study_feature *input, const char *text)
 {
     if (input->kind == TREMOLO_STUDY_NUMERIC) {
         char *end = NULL;
@@ -423,8 +413,8 @@ bool tremolo_input_read(double *value, const struct tremolo_input *input, const 
     if (input->kind == TREMOLO_STUDY_YES_NO) {
         return read_yes_no(value, text);
     }
-    for (size_t i = 0; i < input->levels; i++) {
-        if (strcmp(input->level[i], text) == 0) {
+    for (size_t i = 0; i < input->level_count; i++) {
+        if (strcmp(input->levels[i], text) == 0) {
             *value = (double)i;
             return true;
         }
@@ -435,12 +425,12 @@ bool tremolo_input_read(double *value, const struct tremolo_input *input, const 
 /* ---------------------------------------------------------------- as JSON */
 
 /* A category's level, a question's answer or a number; NULL where nothing replaces a missing value. */
-json_t *input_missing_json(const struct tremolo_input *input)
+json_t *input_missing_json(const struct tremolo_study_feature *input)
 {
     return isnan(input->missing)                  ? NULL
            : input->kind == TREMOLO_STUDY_NUMERIC ? json_real(input->missing)
            : input->kind == TREMOLO_STUDY_CATEGORY
-               ? json_string(input->level[(size_t)input->missing])
+               ? json_string(input->levels[(size_t)input->missing])
                : json_string(input->missing > 0 ? "yes" : "no");
 }
 
@@ -449,39 +439,42 @@ static json_t *missing_json(const void *of)
     return input_missing_json(of);
 }
 
+/* Members of columns that other kinds, or columns without bounds, do without. */
 static bool has_missing(const void *of)
 {
-    return !isnan(((const struct tremolo_input *)of)->missing);
+    return !isnan(((const struct tremolo_study_feature *)of)->missing);
 }
 
 static bool has_levels(const void *of)
 {
-    return ((const struct tremolo_input *)of)->levels > 0;
+    return ((const struct tremolo_study_feature *)of)->level_count > 0;
 }
 
 static bool is_bounded(const void *of)
 {
-    const struct tremolo_input *input = of;
+    const struct tremolo_study_feature *input = of;
     return input->kind == TREMOLO_STUDY_NUMERIC && isfinite(input->low) && isfinite(input->high);
 }
 
 static const struct document_row level_row = {.type = DOCUMENT_TEXT, .bytes = sizeof(const char *)};
 
 static const struct document_row column_rows[] = {
-    DOCUMENT_ROW("name", TEXT, 0, DOCUMENT_AT(struct tremolo_input, name)),
-    DOCUMENT_ROW("kind", CHOICE, 0, DOCUMENT_AT(struct tremolo_input, kind),
+    DOCUMENT_ROW("name", TEXT, 0, DOCUMENT_AT(struct tremolo_study_feature, name)),
+    DOCUMENT_ROW("kind", CHOICE, 0, DOCUMENT_AT(struct tremolo_study_feature, kind),
                  .choices = study_kinds),
     DOCUMENT_ROW("levels", LIST, 0, .when = has_levels,
-                 DOCUMENT_LIST_AT(struct tremolo_input, level, levels), .element = &level_row,
-                 .words = "of a category; the first is the reference"),
-    DOCUMENT_ROW("low", REAL, 0, .when = is_bounded, DOCUMENT_AT(struct tremolo_input, low)),
-    DOCUMENT_ROW("high", REAL, 0, .when = is_bounded, DOCUMENT_AT(struct tremolo_input, high)),
+                 DOCUMENT_LIST_AT(struct tremolo_study_feature, levels, level_count),
+                 .element = &level_row, .words = "of a category; the first is the reference"),
+    DOCUMENT_ROW("low", REAL, 0, .when = is_bounded,
+                 DOCUMENT_AT(struct tremolo_study_feature, low)),
+    DOCUMENT_ROW("high", REAL, 0, .when = is_bounded,
+                 DOCUMENT_AT(struct tremolo_study_feature, high)),
     DOCUMENT_ROW("missing", ANY, 0, .make = missing_json, .when = has_missing,
                  .words = "what replaces a missing value",
                  .rules = "{\"type\": [\"number\", \"string\"]}"),
     DOCUMENT_ROW(
         "typical", REAL, DOCUMENT_SPARSE, .when = is_bounded,
-        DOCUMENT_AT(struct tremolo_input, typical),
+        DOCUMENT_AT(struct tremolo_study_feature, typical),
         .words =
             "what one expects of a number in a study of ballots: predict counts it up to eight "
             "half ranges from there, as devices do; without it from the middle of low and high"),
@@ -502,7 +495,10 @@ json_t *inputs_json(const struct tremolo_inputs *inputs)
     return inputs != NULL ? document_json(inputs_rows, inputs) : json_null();
 }
 
-static bool read_levels(struct tremolo_input *input, const char **level, const json_t *levels)
+/* A category has levels and nothing else has. They are kept in `level`, which has room for the most
+ * there can be. */
+static bool read_levels(struct tremolo_study_feature *input, const char **level,
+                        const json_t *levels)
 {
     size_t count = json_array_size(levels);
     if (input->kind != TREMOLO_STUDY_CATEGORY) {
@@ -517,13 +513,13 @@ static bool read_levels(struct tremolo_input *input, const char **level, const j
             return false;
         }
     }
-    input->level = level;
-    input->levels = count;
+    input->levels = level;
+    input->level_count = count;
     return true;
 }
 
 /* A number for a number, a word for everything else. */
-static bool read_missing(struct tremolo_input *input, const json_t *missing)
+static bool read_missing(struct tremolo_study_feature *input, const json_t *missing)
 {
     input->missing = NAN;
     if (missing == NULL) {
@@ -538,7 +534,8 @@ static bool read_missing(struct tremolo_input *input, const json_t *missing)
 }
 
 /* Names, kinds and levels point into the JSON tree; tremolo_inputs_new() copies them. */
-static bool read_column(struct tremolo_input *input, const char **level, const json_t *object)
+static bool read_column(struct tremolo_study_feature *input, const char **level,
+                        const json_t *object)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
     unsigned place = 0;
@@ -565,7 +562,7 @@ bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,
     size_t count = json_array_size(columns);
     bool good = count >= 1 && count <= TREMOLO_INPUTS_MAX &&
                 (json_is_string(terms) || json_is_null(terms) || terms == NULL);
-    struct tremolo_input *input = good ? calloc(count, sizeof *input) : NULL;
+    struct tremolo_study_feature *input = good ? calloc(count, sizeof *input) : NULL;
     const char **level = good ? calloc(count * TREMOLO_STUDY_MAX_LEVELS, sizeof *level) : NULL;
     good = input != NULL && level != NULL;
     for (size_t i = 0; good && i < count; i++) {

@@ -51,6 +51,7 @@ static bool is_always(const void *of)
     return true;
 }
 
+/* Of features. They are read in the order of the rows, so the kind is known when these are asked. */
 static bool is_numeric(const void *of)
 {
     return ((const struct study_feature *)of)->shown.kind == TREMOLO_STUDY_NUMERIC;
@@ -66,6 +67,7 @@ static bool takes_typical(const void *of)
     return ((const struct study_feature *)of)->ballot && !is_category(of);
 }
 
+/* Of terms; the release is known before anything is read. */
 static bool is_sample(const void *of)
 {
     return ((const struct tremolo_study_terms *)of)->release == TREMOLO_RELEASE_SAMPLE;
@@ -87,29 +89,18 @@ static bool is_modulated(const void *of)
 
 /* ---------------------------------------------------------------- features */
 
-/* The feature as inputs.c knows it, for values that are levels or answers. */
-static struct tremolo_input input_of(const struct study_feature *feature)
-{
-    return (struct tremolo_input){.kind = feature->shown.kind,
-                                  .level = feature->shown.levels,
-                                  .levels = feature->shown.level_count,
-                                  .missing = feature->shown.missing};
-}
-
 static json_t *missing_json(const void *of)
 {
-    const struct tremolo_input input = input_of(of);
-    return input_missing_json(&input);
+    return input_missing_json(&((const struct study_feature *)of)->shown);
 }
 
 /* What replaces a missing value has the feature's own kind. */
 static bool read_missing(struct document_reader *reader, const struct document_row *row, void *into)
 {
-    struct study_feature *feature = into;
-    const struct tremolo_input input = input_of(feature);
+    struct tremolo_study_feature *feature = &((struct study_feature *)into)->shown;
     const json_t *missing = json_object_get(reader->at.value, row->key);
-    double *value = &feature->shown.missing;
-    bool number = input.kind == TREMOLO_STUDY_NUMERIC;
+    double *value = &feature->missing;
+    bool number = feature->kind == TREMOLO_STUDY_NUMERIC;
     *value = NAN;
     if (missing == NULL) {
         return true;
@@ -120,9 +111,10 @@ static bool read_missing(struct document_reader *reader, const struct document_r
                document_problem(reader, row->key, "must be a number from -1e100 to 1e100");
     }
     return (json_is_string(missing) &&
-            tremolo_input_read(value, &input, json_string_value(missing))) ||
+            tremolo_input_read(value, feature, json_string_value(missing))) ||
            document_problem(reader, row->key, "must be %s",
-                            input.kind == TREMOLO_STUDY_YES_NO ? "yes or no" : "one of the levels");
+                            feature->kind == TREMOLO_STUDY_YES_NO ? "yes or no"
+                                                                  : "one of the levels");
 }
 
 /* Each level is checked at its own place in the list. Levels that are wrong count as "", so that the
@@ -228,6 +220,7 @@ static const struct document_row feature_rows[] = {
             "to the truth, the fewer devices it takes; privacy does not depend on it"),
     {.key = NULL}};
 
+/* The conditions of the rows above in the schema's own words, for editors. */
 static const char feature_rules[] =
     "{\"allOf\": ["
     "{\"if\": {\"properties\": {\"kind\": {\"const\": \"category\"}}, \"required\": [\"kind\"]},"

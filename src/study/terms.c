@@ -57,11 +57,13 @@ static bool is_word(char c)
            c == '.' || (unsigned char)c >= 0x80;
 }
 
+/* Spaces mean nothing between any two signs. */
 static void skip(struct parser *parser)
 {
     parser->at += strspn(parser->at, " \t\r\n");
 }
 
+/* Moves behind the sign where it is next; otherwise only spaces are skipped. */
 static bool take(struct parser *parser, const char *sign)
 {
     skip(parser);
@@ -122,6 +124,7 @@ static bool calls(struct parser *parser, const char *function)
     return true;
 }
 
+/* The bracket that calls() or take() opened. */
 static bool closes(struct parser *parser)
 {
     return take(parser, ")") || lacks(parser, "a ) is missing");
@@ -247,6 +250,7 @@ static bool read_factor(struct parser *parser, struct tremolo_term *term)
     return read_name(parser, &factor.column) && closes(parser) && add_factor(parser, term, factor);
 }
 
+/* Factors joined by : are one term, whatever their number. */
 static bool read_product(struct parser *parser, struct tremolo_term *term)
 {
     *term = (struct tremolo_term){0};
@@ -257,6 +261,7 @@ static bool read_product(struct parser *parser, struct tremolo_term *term)
     return good;
 }
 
+/* Names are compared as they are: columns differ in the case of their letters, too. */
 static bool has_factor(const struct tremolo_term *term, const struct tremolo_factor *factor)
 {
     for (size_t i = 0; i < term->factors; i++) {

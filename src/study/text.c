@@ -1,5 +1,10 @@
 /* text.c -- text from outside and values as text: characters that change what is shown, dates, and
- * bytes in base64url. */
+ * bytes in base64url.
+ *
+ * Names, levels and titles come from the author of a study or a table, and end up on terminals, in
+ * pages and in reports. A study with hidden characters is refused; text that must be shown anyway, as
+ * in the sentence that refuses it, has them replaced. The list is in study_internal.h. All functions
+ * here are pure, and none of them depends on the locale. */
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +14,16 @@
 
 /* ---------------------------------------------------------------- hidden characters */
 
+/* Both ends included. */
 static bool within(unsigned char byte, unsigned low, unsigned high)
 {
     return byte >= low && byte <= high;
 }
 
-/* Bytes that follow are looked at only after those before them: a text ends with a zero,
+/* The bytes of a hidden character at the start of the text; 0 when there is none.
+ * Bytes that follow are looked at only after those before them: a text ends with a zero,
  * which is none of them. */
-size_t tremolo_text_hidden(const char *text)
+static size_t hidden_at(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
     if (at[0] < 0x20 || at[0] == 0x7f) {
@@ -37,9 +44,10 @@ size_t tremolo_text_hidden(const char *text)
     return at[0] == 0xef && at[1] == 0xbb && at[2] == 0xbf ? 3 : 0;
 }
 
+/* Bytes inside of a character cannot be taken for a start: no hidden character begins with one. */
 bool tremolo_text_is_plain(const char *text)
 {
-    while (*text != '\0' && tremolo_text_hidden(text) == 0) {
+    while (*text != '\0' && hidden_at(text) == 0) {
         text++;
     }
     return *text == '\0';
@@ -66,7 +74,7 @@ bool tremolo_text_clean(char *text)
     char *out = text;
     text[whole] = '\0';
     for (const char *at = text; *at != '\0';) {
-        size_t hidden = tremolo_text_hidden(at);
+        size_t hidden = hidden_at(at);
         changed = changed || hidden > 0;
         *out++ = (char)(hidden > 0 ? '?' : *at);
         at += hidden > 0 ? hidden : 1;
@@ -126,6 +134,7 @@ enum tremolo_status tremolo_base64_encode(char *text, size_t capacity, const uin
     return TREMOLO_OK;
 }
 
+/* The buffer has the right size by its type, so that this cannot fail. */
 void tremolo_study_id_text(char text[TREMOLO_STUDY_ID_TEXT_BYTES],
                            const uint8_t id[TREMOLO_STUDY_ID_BYTES])
 {

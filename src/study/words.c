@@ -1,4 +1,9 @@
-/* words.c -- words in a sentence: a list of them, and the one that was meant. */
+/* words.c -- words in a sentence: a list of them, and the one that was meant.
+ *
+ * Lists go into sentences of a fixed size, so a list that is too long ends in dots after a whole word:
+ * half a name could be another name. A suggestion is made only for what is likely a slip of the keys;
+ * a wrong suggestion is worse than none, because people follow it. Everything works on bytes: letters
+ * beyond ASCII count as several, which makes such words a little further apart. */
 #include "words.h"
 
 #include <stdbool.h>
@@ -16,6 +21,7 @@ static bool needs_quotes(const char *word)
     return strpbrk(word, ",\"") != NULL;
 }
 
+/* Bytes of the word as put() writes it, without a zero at the end. */
 static size_t length_of(const char *word)
 {
     size_t length = strlen(word) + (needs_quotes(word) ? 2 : 0);
@@ -67,18 +73,6 @@ void tremolo_words_list(char *text, size_t bytes, const char *const *words, size
     }
 }
 
-void tremolo_words_quote(FILE *out, const char *text)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            (void)fputc('"', out);
-        }
-        (void)fputc(*text, out);
-    }
-    (void)fputc('"', out);
-}
-
 /* ---- the nearest */
 
 static size_t least(size_t a, size_t b)
@@ -126,6 +120,7 @@ static size_t distance(const char *a, const char *b)
     return last[columns];
 }
 
+/* The first place counts where a word is there twice. */
 size_t tremolo_words_find(const char *word, const char *const *words, size_t count)
 {
     size_t place = 0;

@@ -22,18 +22,18 @@ static struct tremolo_table *table_of(const struct tremolo_inputs *inputs)
     char error[TREMOLO_TABLE_ERROR_BYTES];
     struct tremolo_table *table = NULL;
     for (size_t i = 0; i < inputs->count; i++) {
-        const struct tremolo_input *input = &inputs->input[i];
+        const struct tremolo_study_feature *input = &inputs->input[i];
         bool levels = input->kind == TREMOLO_STUDY_CATEGORY;
         memcpy(numbers[i], (const double[ROWS]){NAN, 1.0, (double)i - 1.5}, sizeof numbers[i]);
-        columns[i] = input->kind == TREMOLO_STUDY_NUMERIC
-                         ? (struct tremolo_table_column){.name = input->name,
-                                                         .numbers = numbers[i],
-                                                         .stride = 1}
-                         : (struct tremolo_table_column){
-                               .name = input->name,
-                               .codes = codes,
-                               .words = levels ? (const char *const *)input->level : answers,
-                               .word_count = levels ? input->levels : 2};
+        columns[i] =
+            input->kind == TREMOLO_STUDY_NUMERIC
+                ? (struct tremolo_table_column){.name = input->name,
+                                                .numbers = numbers[i],
+                                                .stride = 1}
+                : (struct tremolo_table_column){.name = input->name,
+                                                .codes = codes,
+                                                .words = levels ? input->levels : answers,
+                                                .word_count = levels ? input->level_count : 2};
     }
     return tremolo_table_of_columns(&table, columns, inputs->count, ROWS, error) ? table : NULL;
 }
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[TREMOLO_TABLE_ERROR_BYTES] = "";
     struct tremolo_inputs *inputs = NULL;
     json_t *root = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
-    struct tremolo_input any = {.name = "x", .kind = TREMOLO_STUDY_NUMERIC};
+    struct tremolo_study_feature any = {.name = "x", .kind = TREMOLO_STUDY_NUMERIC};
     const struct tremolo_inputs unknown = {.input = &any, .count = 1, .features = 1};
     if (root != NULL && inputs_from_json(&inputs, json_object_get(root, "inputs"), error)) {
         check((const char *)data, size, inputs);

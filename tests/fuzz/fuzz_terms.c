@@ -19,7 +19,7 @@ static void check_values(const struct tremolo_inputs *inputs)
     }
     (void)tremolo_inputs_features(features, inputs, values);
     for (size_t i = 0; i < inputs->features; i++) {
-        tremolo_derived_name(name, sizeof name, &inputs->feature[i], inputs->column);
+        tremolo_derived_name(name, sizeof name, &inputs->feature[i], inputs->input);
         fuzz_require(memchr(name, 0, sizeof name) != NULL);
         fuzz_require(inputs->feature[i].factors >= 1 &&
                      inputs->feature[i].factors <= TREMOLO_TERM_FACTORS_MAX);
@@ -29,14 +29,14 @@ static void check_values(const struct tremolo_inputs *inputs)
 /* A number for each name of the formula. */
 static void check_formula(const struct tremolo_formula *formula, const char *text)
 {
-    struct tremolo_input columns[TREMOLO_INPUTS_MAX];
+    struct tremolo_study_feature columns[TREMOLO_INPUTS_MAX];
     struct tremolo_inputs *inputs = NULL;
     char error[TREMOLO_TERMS_ERROR_BYTES] = "";
     size_t count = 0;
     fuzz_require(formula->count >= 1 && formula->count <= TREMOLO_TERMS_MAX);
     for (size_t i = 0; i < formula->count; i++) {
         for (size_t k = 0; k < formula->term[i].factors && count < TREMOLO_INPUTS_MAX; k++) {
-            columns[count++] = (struct tremolo_input){
+            columns[count++] = (struct tremolo_study_feature){
                 .name = formula->term[i].factor[k].column, .low = 1, .high = 2, .missing = NAN};
         }
     }

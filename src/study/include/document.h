@@ -120,9 +120,6 @@ json_t *document_json(const struct document_row *rows, const void *of);
  * it has one of its own. */
 json_t *document_starter(const struct document_row *rows, const void *of);
 
-/* The object as one more element; the list is freed and NULL without memory. */
-void document_append(json_t **list, const struct document_row *rows, const void *of);
-
 /* The schema of such an object, with more members as JSON text ("$id", "title", "description",
  * conditions), which come first; NULL for none. The caller owns it. */
 json_t *document_schema(const struct document_row *rows, const char *rules);

@@ -18,15 +18,6 @@
 #include "tremolo_study_file.h"
 #include "tremolo_terms.h"
 
-/* A raw column, as terms see it. Yes-no columns are numbers, 0 and 1. */
-struct tremolo_term_column {
-    const char *name;
-    const char *const *level; /* NULL for a number */
-    size_t levels;
-    bool question; /* a number that is 0 or 1 */
-    double floor;  /* what a logarithm is taken of at least, above 0; NAN: the value as it is */
-};
-
 /* One feature of the model: a term, of one level each where it has words. */
 struct tremolo_derived {
     size_t term;
@@ -36,7 +27,8 @@ struct tremolo_derived {
         size_t level; /* of words, from 1; 0 for a number */
         enum tremolo_factor_kind kind;
         unsigned power;
-        double shift, floor;
+        double shift;
+        double floor; /* what a logarithm is taken of at least, above 0; NAN: the value as it is */
     } factor[TREMOLO_TERM_FACTORS_MAX];
 };
 
@@ -48,25 +40,17 @@ bool tremolo_derived_is_plain(const struct tremolo_derived *derived);
 
 /* "age", "platform=iOS", "age^2", "log(income)", "age:platform=iOS"; cut to fit. */
 void tremolo_derived_name(char *text, size_t capacity, const struct tremolo_derived *derived,
-                          const struct tremolo_term_column *columns);
+                          const struct tremolo_study_feature *columns);
 
 enum { TREMOLO_INPUTS_MAX = 1024 };
 
-struct tremolo_input {
-    const char *name;
-    enum tremolo_study_kind kind;
-    const char *const *level; /* of a category; the first is the reference */
-    size_t levels;
-    double low, high; /* between which values are expected; NAN: not known */
-    double missing;   /* what replaces a missing value; NAN: nothing does */
-    double typical; /* what one expects of a number in a ballot; NAN: the middle of low and high */
-};
-
+/* A column is described as a study's feature is. Bounds that are not known are NAN. Units and
+ * coordinates have no part in what is computed: they are neither read nor kept here. */
 struct tremolo_inputs {
     size_t count;
-    struct tremolo_input *input;
-    struct tremolo_term_column *column; /* the same, for terms */
-    char *terms;                        /* as a formula; NULL: each column is a feature */
+    struct tremolo_study_feature *input;
+    bool floors; /* logarithms are taken of `low` at least, where that is above 0 */
+    char *terms; /* as a formula; NULL: each column is a feature */
     size_t features;
     struct tremolo_derived *feature;
     char *text; /* owns names and levels */
@@ -77,7 +61,7 @@ struct tremolo_inputs {
  * or make more than TREMOLO_MAX_DIMENSION features; *inputs is then untouched. With `floors`
  * logarithms are taken of `low` at least, as devices do. */
 TREMOLO_MUST_USE enum tremolo_status tremolo_inputs_new(struct tremolo_inputs **inputs,
-                                                        const struct tremolo_input *columns,
+                                                        const struct tremolo_study_feature *columns,
                                                         size_t count, const char *terms,
                                                         bool floors,
                                                         char error[TREMOLO_TERMS_ERROR_BYTES]);
@@ -99,7 +83,7 @@ bool tremolo_inputs_features(double *features, const struct tremolo_inputs *inpu
 
 /* What a cell of text means in a column: a number, a level's place, 0 or 1. False when it is
  * none of these; an empty text is the caller's matter. */
-bool tremolo_input_read(double *value, const struct tremolo_input *input, const char *text);
+bool tremolo_input_read(double *value, const struct tremolo_study_feature *input, const char *text);
 
 /* ------------------------------------------------------------------------
  * As a member of documents. */
@@ -111,7 +95,7 @@ json_t *inputs_json(const struct tremolo_inputs *inputs);
 extern const struct document_row inputs_rows[];
 
 /* What replaces a missing value; NULL where nothing does. */
-json_t *input_missing_json(const struct tremolo_input *input);
+json_t *input_missing_json(const struct tremolo_study_feature *input);
 
 /* Read it back from any source. False with a sentence in `error`. */
 bool inputs_from_json(struct tremolo_inputs **inputs, const json_t *object,

@@ -216,20 +216,9 @@ tremolo_signing_keys(uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES],
                      uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES],
                      const uint8_t seed[TREMOLO_SIGNING_SEED_BYTES]);
 
-/* Sign a study's id, and check that signature: BAD_SIGNATURE when it is not
- * this key's. Signed are the bytes "tremolo study 1", a zero byte, the id. */
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                   const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                   const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
-TREMOLO_MUST_USE enum tremolo_status
-tremolo_study_verify(const uint8_t signature[TREMOLO_SIGNATURE_BYTES],
-                     const uint8_t id[TREMOLO_STUDY_ID_BYTES],
-                     const uint8_t public_key[TREMOLO_SIGNING_PUBLIC_BYTES]);
-
-/* The same for one round's broadcast: "tremolo round 1", a zero byte, the id,
- * the round's number and the study's m * d vector entries, each as two bytes,
- * most significant first. */
+/* Sign a round's broadcast, and check that signature: BAD_SIGNATURE when it is not this key's.
+ * Signed are the bytes "tremolo round 1", a zero byte, the id, the round's number and the study's
+ * m * d vector entries, each as two bytes, most significant first. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_round_sign(uint8_t signature[TREMOLO_SIGNATURE_BYTES], const struct tremolo_study *study,
                    const struct tremolo_round *round,
@@ -249,7 +238,8 @@ tremolo_device_key(uint8_t key[TREMOLO_MAC_KEY_BYTES],
 /* ------------------------------------------------------------------------
  * What a server publishes: the body of GET /v1/studies/{id}. */
 
-/* {"id", "key", "signature", "study"} as text; the caller frees it. */
+/* {"id", "key", "signature", "study"} as text; the caller frees it. Signed are the bytes
+ * "tremolo study 1", a zero byte, the id. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_publish(char **body, const struct tremolo_study_file *file,
                       const uint8_t secret_key[TREMOLO_SIGNING_SECRET_BYTES]);
@@ -279,10 +269,7 @@ tremolo_study_receive(struct tremolo_study_file **file,
  *     directions                   U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069
  *     a mark without a width       U+FEFF */
 
-/* The bytes of such a character at the start of UTF-8 text; 0 when there is none. */
-size_t tremolo_text_hidden(const char *text);
-
-/* True if the whole text has none. */
+/* True if UTF-8 text has none of them. */
 bool tremolo_text_is_plain(const char *text);
 
 /* Put '?' in the place of each, and drop a last character that was cut. True when something

@@ -4,15 +4,10 @@
 #define TREMOLO_WORDS_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 /* "a, b, c", with dots for the words that do not fit; no word is cut. A word that
  * holds a comma or a quote is in quotes, as in a CSV file. `bytes` must be at least 4. */
 void tremolo_words_list(char *text, size_t bytes, const char *const *words, size_t count);
-
-/* In quotes, quotes within doubled, by RFC 4180: a name may hold commas,
- * quotes and line feeds. */
-void tremolo_words_quote(FILE *out, const char *text);
 
 /* The place of a word among others; `count` when it is none of them. */
 size_t tremolo_words_find(const char *word, const char *const *words, size_t count);

@@ -30,7 +30,7 @@ static json_t *scores_json(const void *of)
 {
     const struct thing *thing = of;
     json_t *list = json_array();
-    document_append(&list, score_rows, thing->score);
+    json_latch_append(&list, document_json(score_rows, thing->score));
     return list;
 }
 

@@ -355,7 +355,13 @@ static void test_round_signatures(void **state)
     assert_status(tremolo_round_verify(signature, study, &round, keys.public_key),
                   TREMOLO_BAD_SIGNATURE);
     /* A study's signature is none of a round. */
-    assert_status(tremolo_study_sign(signature, study->id, keys.secret_key), TREMOLO_OK);
+    char *body = NULL;
+    assert_status(tremolo_study_publish(&body, file, keys.secret_key), TREMOLO_OK);
+    json_t *published = json_loads(body, 0, NULL);
+    const char *signed_text = json_string_value(json_object_get(published, "signature"));
+    assert_status(tremolo_base64_decode(signature, sizeof signature, signed_text), TREMOLO_OK);
+    json_decref(published);
+    free(body);
     assert_status(tremolo_round_verify(signature, study, &round, keys.public_key),
                   TREMOLO_BAD_SIGNATURE);
     tremolo_study_file_free(file);

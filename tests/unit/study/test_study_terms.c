@@ -15,14 +15,14 @@
 #include "tremolo_terms.h"
 
 static const char *const platforms[] = {"web", "iOS", "android"};
-static const struct tremolo_input columns[] = {
+static const struct tremolo_study_feature columns[] = {
     {.name = "age", .low = 18, .high = 90, .missing = NAN, .typical = NAN},
     {.name = "sleep", .low = 4, .high = 10, .missing = 7, .typical = NAN},
     {.name = "income", .low = 1000, .high = 90000, .missing = NAN, .typical = NAN},
     {.name = "platform",
      .kind = TREMOLO_STUDY_CATEGORY,
-     .level = platforms,
-     .levels = 3,
+     .levels = platforms,
+     .level_count = 3,
      .missing = 0},
     {.name = "body mass", .low = NAN, .high = NAN, .missing = NAN},
     {.name = "smoker", .kind = TREMOLO_STUDY_YES_NO, .missing = NAN},
@@ -44,7 +44,7 @@ static const char *names_of(const char *terms)
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, "%s", i > 0 ? " | " : "");
         used = strlen(text);
-        tremolo_derived_name(text + used, sizeof text - used, &inputs->feature[i], inputs->column);
+        tremolo_derived_name(text + used, sizeof text - used, &inputs->feature[i], inputs->input);
     }
     tremolo_inputs_free(inputs);
     return text;
@@ -138,7 +138,8 @@ static void test_logarithm(void **state)
 {
     static const double ends[] = {1.0, 0x1.fffffffffffffp0, 0x1p-1022, 0x1.fffffffffffffp1023};
     static const double none[] = {0.0, -1.0, INFINITY, NAN};
-    const struct tremolo_input column = {.name = "y", .low = NAN, .high = NAN, .missing = NAN};
+    const struct tremolo_study_feature column = {
+        .name = "y", .low = NAN, .high = NAN, .missing = NAN};
     char error[TREMOLO_TERMS_ERROR_BYTES];
     struct tremolo_inputs *inputs = NULL;
     double x = 0x1p-1022, got;

@@ -7,24 +7,23 @@
 #include "study_internal.h"
 
 /* UTF-8 of a code point below 2^16. */
-static size_t encode(char bytes[4], unsigned point)
+static void encode(char bytes[4], unsigned point)
 {
     if (point < 0x80) {
         bytes[0] = (char)point;
         bytes[1] = '\0';
-        return 1;
+        return;
     }
     if (point < 0x800) {
         bytes[0] = (char)(0xc0 | point >> 6);
         bytes[1] = (char)(0x80 | (point & 63));
         bytes[2] = '\0';
-        return 2;
+        return;
     }
     bytes[0] = (char)(0xe0 | point >> 12);
     bytes[1] = (char)(0x80 | (point >> 6 & 63));
     bytes[2] = (char)(0x80 | (point & 63));
     bytes[3] = '\0';
-    return 3;
 }
 
 /* The list of the header, in its own words. */
@@ -42,19 +41,18 @@ static void test_every_code_point(void **state)
     for (unsigned point = 1; point < 0x10000; point++) {
         char text[4];
         char within[16];
-        size_t bytes = encode(text, point);
+        encode(text, point);
         if (point >= 0xd800 && point < 0xe000) {
             continue; /* surrogates are no characters */
         }
         (void)snprintf(within, sizeof within, "a%sb", text);
-        assert_int_equal(tremolo_text_hidden(text), is_hidden(point) ? bytes : 0);
+        assert_int_equal(tremolo_text_is_plain(text), !is_hidden(point));
         assert_int_equal(tremolo_text_is_plain(within), !is_hidden(point));
         assert_int_equal(tremolo_text_clean(within), is_hidden(point));
         char expected[16];
         (void)snprintf(expected, sizeof expected, "a%sb", is_hidden(point) ? "?" : text);
         assert_string_equal(within, expected);
     }
-    assert_int_equal(tremolo_text_hidden(""), 0);
     assert_true(tremolo_text_is_plain(""));
 }
 
