@@ -239,6 +239,8 @@ static int make_study_plan(struct tremolo_audit_plan *plan, const struct audit_o
                                            tremolo_status_sentence(status));
 }
 
+enum { BUILT_IN_FEATURES = 4 };
+
 /* What is to be audited, or the exit code after a message. */
 static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options *options,
                      bool ballot)
@@ -249,10 +251,9 @@ static int make_plan(struct tremolo_audit_plan *plan, const struct audit_options
     }
     double epsilon = isnan(options->epsilon) ? 1.0 : options->epsilon;
     double delta = isnan(options->delta) ? 1e-3 : options->delta;
-    unsigned dimension = options->dimension > 0 ? options->dimension : 4;
     enum tremolo_status status =
-        ballot ? tremolo_audit_plan_ballot(plan, epsilon, dimension, factor)
-               : tremolo_audit_plan_make(plan, epsilon, delta, dimension, factor);
+        ballot ? tremolo_audit_plan_ballot(plan, epsilon, BUILT_IN_FEATURES, factor)
+               : tremolo_audit_plan_make(plan, epsilon, delta, BUILT_IN_FEATURES, factor);
     return status == TREMOLO_OK ? CLI_DONE : cli_fail_status("audit", status);
 }
 
@@ -268,7 +269,7 @@ static int audit_one(json_t *audits, bool *caught, const struct audit_options *o
         return code;
     }
     plan.pairs = options->pairs;
-    plan.confidence = options->confidence;
+    plan.confidence = 0.95;
     plan.false_alarm = options->study == NULL && options->release == AUDIT_BOTH
                            ? options->false_alarm / 2.0
                            : options->false_alarm;

@@ -11,14 +11,12 @@ struct audit_options {
     const char *study; /* NULL: the built-in ones, made for the claim */
     double epsilon;    /* NaN: not given, as is the next */
     double delta;
-    double confidence;
     double false_alarm;
     bool under_noised;
     bool timing;
     enum audit_releases release;
     uint64_t pairs;
     uint64_t seed;
-    unsigned dimension; /* 0: not given */
     bool json;
 };
 

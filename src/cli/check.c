@@ -103,7 +103,7 @@ const struct cli_command cli_check = {
     .usage = "check DIR [--rescue NEW] [--json]",
     .about = "Reads a server's data directory that no server is using, and changes nothing. Exits "
              "with 0 if it is sound and with 1 if it is not.",
-    .operand = "a data directory",
+    .operand = "DIR",
     OPTION_TABLE(rules),
     .run = run,
 };

@@ -26,7 +26,9 @@ struct option_rule; /* of options.h */
 struct cli_action {
     const char *name;
     const char *summary;
-    const char *operand; /* what it takes in addition to options, in words; NULL: nothing */
+    /* Its operands as the usage line has them: NAME, [NAME] where one may be left out, NAME...
+     * for any number. NULL: none. They are counted by this, so that usage and check agree. */
+    const char *operand;
 };
 
 struct cli_command {
@@ -39,9 +41,7 @@ struct cli_command {
     size_t rule_count;
     const struct cli_action *actions; /* NULL: it does one thing */
     size_t action_count;
-    const char *operand; /* what it takes in addition to options, in words; NULL: nothing */
-    bool operand_optional;
-    size_t operand_most;               /* 0: one */
+    const char *operand;               /* as of an action */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 

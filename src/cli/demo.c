@@ -89,13 +89,12 @@ static const struct question questions[STUDIES] = {
 static const double ballot_epsilon = 2;
 static const double true_r2 = 0.76;
 
-/* Person `index`: age, steps, hours of sleep; and resting pulse. The same index and seed give the
- * same person. Pulse rises with age and falls with steps and sleep; older people walk less, active
+/* Person `index`: age, steps, hours of sleep; and resting pulse. The same index gives the same person. Pulse rises with age and falls with steps and sleep; older people walk less, active
  * people sleep a little longer. All values but rare extremes, which the device clamps, lie within
  * the study's public bounds. */
-static void make_person(double features[FEATURES], double *pulse, size_t index, uint64_t seed)
+static void make_person(double features[FEATURES], double *pulse, size_t index)
 {
-    struct tremolo_random random = {seed * 0x2545f4914f6cdd1du + index};
+    struct tremolo_random random = {0x2545f4914f6cdd1du + index};
     double age = 18.0 + 62.0 * tremolo_random_uniform(&random);
     double steps = 9.5 - 0.05 * (age - 49.0) + 3.8 * tremolo_random_normal(&random);
     double sleep = 7.0 + 0.08 * (steps - 9.5) + 1.2 * tremolo_random_normal(&random);
@@ -112,7 +111,6 @@ struct demo {
     size_t devices;
     char data[PATH_BYTES];
     uint16_t port;
-    uint64_t seed;
     bool stay;
     struct tremolo_server *server;
     char study_url[STUDIES][256];
@@ -142,8 +140,6 @@ static const struct option_rule rules[] = {
                 .help = "where everything is put; a new directory under /tmp unless given"),
     OPTION_RULE("listen", "PORT", COUNT, TO(port), OPTION_FROM(0, UINT16_MAX), .otherwise = "0",
                 .help = "on loopback; 0 takes any free port"),
-    OPTION_RULE("seed", "S", COUNT, TO(seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
-                .help = "of the population"),
     OPTION_RULE("stay", NULL, FLAG, TO(stay), .help = "leave the server running until interrupted"),
 };
 
@@ -256,7 +252,7 @@ static void take_part(struct demo *demo, size_t index, size_t study)
         note_failure(demo, why);
         return;
     }
-    make_person(values, &values[FEATURES], index, demo->seed);
+    make_person(values, &values[FEATURES], index);
     status = tremolo_client_values(client, values, FEATURES + 1);
     if (status == TREMOLO_OK) {
         status = tremolo_client_report(client, &receipt);
@@ -356,7 +352,7 @@ static bool raw_least_squares(double *beta, double *intercept, const struct demo
     double *y = calloc(demo->devices, sizeof *y);
     bool good = X != NULL && y != NULL;
     for (size_t i = 0; good && i < demo->devices; i++) {
-        make_person(X + i * FEATURES, &y[i], i, demo->seed);
+        make_person(X + i * FEATURES, &y[i], i);
     }
     good = good &&
            tremolo_ols(beta, intercept, NULL, X, y, demo->devices, FEATURES, true) == TREMOLO_OK;

@@ -164,6 +164,6 @@ const struct cli_command cli_fit = {
         "Learn the regression from a file of reports ('tremolo simulate --reports' makes one),\n"
         "from a study's address on a server, or from a server's data directory.",
     OPTION_TABLE(rules),
-    .operand = "one file of reports, address or data directory",
+    .operand = "REPORTS|URL|DIR",
     .run = run,
 };

@@ -25,8 +25,8 @@ static const struct cli_action actions[] = {
     {"bash", "the script for bash", NULL},
     {"zsh", "the script for zsh", NULL},
     {"fish", "the script for fish", NULL},
-    {"man", "the options of a command as its manual page has them", "the name of a command"},
-    {"words", "what the last of some words may become: what the scripts ask", "words"},
+    {"man", "the options of a command as its manual page has them", "COMMAND"},
+    {"words", "what the last of some words may become: what the scripts ask", "[WORD...]"},
 };
 
 static const struct cli_command completion = {
@@ -37,8 +37,6 @@ static const struct cli_command completion = {
              "'make install' puts the scripts where shells look for them; without it,\n"
              "'source <(tremolo completion bash)' in ~/.bashrc does the same.",
     OPTION_ACTIONS(actions),
-    .operand_most = OPTIONS_OPERANDS_MAX,
-    .operand_optional = true,
     .run = run_completion,
 };
 
@@ -46,7 +44,7 @@ static const struct cli_command version = {
     .name = "version", .summary = "print the version", .run = run_version};
 static const struct cli_command help = {.name = "help",
                                         .summary = "list the commands, or explain one",
-                                        .operand = "a command",
+                                        .operand = "[COMMAND]",
                                         .run = run_help};
 
 static const struct cli_command *const commands[] = {
@@ -272,7 +270,7 @@ static int run_completion(int argc, char **argv)
     case ZSH: (void)fputs(zsh, stdout); break;
     case FISH: (void)fputs(fish, stdout); break;
     case MAN:
-        if (command == NULL || given.operands != 1) {
+        if (command == NULL) {
             return cli_fail(CLI_USAGE, completion.name, "man needs the name of a command");
         }
         options_print_manual(stdout, command);

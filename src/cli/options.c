@@ -490,21 +490,28 @@ static int check_required(const struct options_given *given)
     return CLI_DONE;
 }
 
-/* Neither too many operands nor too few. */
+/* Neither too many operands nor too few, by how the usage has them. */
 static int check_operands(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
-    const char *wanted = given->action != NULL ? given->action->operand : command->operand;
-    size_t most = wanted == NULL ? 0 : command->operand_most == 0 ? 1 : command->operand_most;
-    if (given->operands > most) {
-        return cli_fail(CLI_USAGE, command->name, "'%s' is one too many; %s%s is wanted",
-                        given->operand[most], wanted != NULL ? wanted : "nothing",
-                        wanted != NULL ? "" : " but options");
+    const struct cli_action *action = given->action;
+    const char *usage = action != NULL ? action->operand : command->operand;
+    size_t least = 0, most = 0;
+    usage = usage != NULL ? usage : "";
+    for (const char *at = usage; *at != '\0'; most++) {
+        least += *at != '[';
+        at += strcspn(at, " ");
+        at += *at == ' ';
     }
-    return given->operands > 0 || wanted == NULL || command->operand_optional
+    if (given->operands > most && strstr(usage, "...") == NULL) {
+        return cli_fail(CLI_USAGE, command->name, "'%s' is one too many; all that is taken is %s",
+                        given->operand[most], most > 0 ? usage : "options");
+    }
+    return given->operands >= least
                ? CLI_DONE
-               : cli_fail(CLI_USAGE, command->name, "%s is needed; 'tremolo %s --help' says more",
-                          wanted, command->name);
+               : cli_fail(CLI_USAGE, command->name, "%s%stakes %s; 'tremolo %s --help' says more",
+                          action != NULL ? action->name : "", action != NULL ? " " : "", usage,
+                          command->name);
 }
 
 /* Actions come first: which options belong depends on them. */

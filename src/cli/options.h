@@ -5,13 +5,11 @@
  * a command line by that list and prints it as --help, options_print_manual() as a part of a manual
  * page, and main.c answers shells from it.
  *
- *     struct fit_options { double level; bool json; };
+ *     struct fit_options { double level; };
  *     static const struct option_rule rules[] = {
  *         OPTION_RULE("level", "L", NUMBER, OPTION_TO(struct fit_options, level),
  *                     OPTION_BETWEEN(0, 1), .otherwise = "0.95",
  *                     .help = "confidence of the intervals"),
- *         OPTION_RULE("json", NULL, FLAG, OPTION_TO(struct fit_options, json),
- *                     .help = "the result as JSON"),
  *     };
  *
  * Counts may be written 50k, 2M, 1e6 or 50,000. */

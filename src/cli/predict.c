@@ -14,9 +14,7 @@ static const char command[] = "predict";
 enum { RESULT_BYTES_MAX = 64 << 20 };
 
 struct predict_options {
-    double level; /* 0: the result's */
-    const char *save;
-    bool force;
+    double level; /* NaN: the result's */
 };
 
 /* A saved result. */
@@ -31,34 +29,23 @@ struct source {
 static const struct option_rule rules[] = {
     OPTION_RULE("level", "L", NUMBER, TO(level), OPTION_BETWEEN(0, 1),
                 .help = "confidence of the intervals; the result's unless given"),
-    OPTION_RULE("save", "FILE", TEXT, TO(save),
-                .help = "write the table there, whole or not at all, instead of printing it"),
-    OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace a file that is there already"),
 };
 
 /* ---------------------------------------------------------------- the table */
 
-struct rows {
-    const struct tremolo_predicted *row;
-    size_t count;
-};
-
 /* Nothing where there is no number. */
-static bool write_rows(FILE *out, const void *context)
+static void print_rows(const struct tremolo_predicted *row, size_t count)
 {
-    const struct rows *rows = context;
-    (void)fputs("row,prediction,mean,standard_error,low,high\r\n", out);
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct tremolo_predicted *row = &rows->row[i];
+    (void)fputs("row,prediction,mean,standard_error,low,high\r\n", stdout);
+    for (size_t i = 0; i < count; i++, row++) {
         const double cells[] = {row->prediction, row->mean, row->standard_error, row->low,
                                 row->high};
-        (void)fprintf(out, "%zu", i + 1);
+        (void)printf("%zu", i + 1);
         for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++) {
-            (void)fprintf(out, isfinite(cells[k]) ? ",%.10g" : ",", cells[k]);
+            (void)printf(isfinite(cells[k]) ? ",%.10g" : ",", cells[k]);
         }
-        (void)fputs("\r\n", out);
+        (void)fputs("\r\n", stdout);
     }
-    return fflush(out) == 0;
 }
 
 static const char *plural(size_t count, const char *one, const char *many)
@@ -95,14 +82,13 @@ static void say_counts(const struct tremolo_predict_counts *counts)
 
 /* ---------------------------------------------------------------- running */
 
-/* Predict for a table that was read, and print or save it. */
+/* Predict for a table that was read, and print the answer once all of it is known. */
 static int predict_rows(const struct predict_options *options, const struct source *result,
                         const struct tremolo_table *table, const char *path)
 {
     char error[TREMOLO_TABLE_ERROR_BYTES];
     struct tremolo_predict_counts counts = {0};
     struct tremolo_predicted *row = calloc(table->rows + 1, sizeof *row);
-    const struct rows rows = {row, table->rows};
     int code = CLI_DONE;
     enum tremolo_status status =
         row == NULL ? TREMOLO_NO_MEMORY
@@ -113,12 +99,8 @@ static int predict_rows(const struct predict_options *options, const struct sour
     } else if (status != TREMOLO_OK) {
         code = cli_fail(CLI_USAGE, command, "%s: %s",
                         status == TREMOLO_MALFORMED ? result->path : path, error);
-    } else if (options->save != NULL) {
-        code = cli_save(command, options->save, write_rows, &rows);
-    } else if (!write_rows(stdout, &rows)) {
-        code = cli_fail(CLI_FAILED, command, "the table could not be written");
-    }
-    if (code == CLI_DONE) {
+    } else {
+        print_rows(row, table->rows);
         say_counts(&counts);
     }
     free(row);
@@ -144,7 +126,7 @@ static int predict(const struct predict_options *options, const char *path, cons
     return code;
 }
 
-/* What is read is never overwritten, not even with --force. */
+/* The table goes to standard output, where main.c sees that all of it arrived. */
 static int run(int argc, char **argv)
 {
     struct options_given given;
@@ -153,27 +135,19 @@ static int run(int argc, char **argv)
     if (!options_parse(&given, &options, &code, &cli_predict, argc, argv)) {
         return code;
     }
-    if (given.operands != 2) {
-        return cli_fail(CLI_USAGE, command, "takes a result and the data to predict for");
-    }
-    code = cli_check_apart(command, options.save, given.operand, given.operands);
-    if (code == CLI_DONE && options.save != NULL) {
-        code = cli_check_new(command, options.save, options.force);
-    }
-    return code == CLI_DONE ? predict(&options, given.operand[0], given.operand[1]) : code;
+    return predict(&options, given.operand[0], given.operand[1]);
 }
 
 const struct cli_command cli_predict = {
     .name = "predict",
     .summary = "predict the response of new samples from a saved result",
     .usage = "predict RESULT.json DATA.csv [OPTIONS]",
-    .about = "A row for each row of the data: the prediction, and the mean response of people with "
-             "these\nvalues with an interval. - is standard input. 'fit --save "
-             "RESULT.json' or 'simulate --save "
-             "RESULT.json' made the\nresult; columns go by their names, and others are ignored. A "
-             "result is refused when its reports\ntell nothing to predict from.",
+    .about =
+        "Prints a row for each row of the data: the prediction, and the mean response of people\n"
+        "with these values with an interval. - is standard input. 'fit' and 'simulate' save a\n"
+        "result under a name in .json. Columns go by their names, and others are ignored. A\n"
+        "result is refused when its reports tell nothing to predict from.",
     OPTION_TABLE(rules),
-    .operand = "a result and a CSV file",
-    .operand_most = 2,
+    .operand = "RESULT.json DATA.csv",
     .run = run,
 };

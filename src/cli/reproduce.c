@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +32,6 @@ static const char command[] = "reproduce";
 
 struct reproduce_options {
     const char *out, *data;
-    const char *save; /* one more copy of the result; may be NULL */
     struct tremolo_reproduction reproduction;
     bool any_two;
     bool force;
@@ -86,27 +84,18 @@ static const struct option_rule rules[] = {
                 .help = "the tasks at any two people instead: noisy samples, ballots, a trusted "
                         "server and least squares, all protected and features only"),
     OPTION_RULE("repeats", "N", COUNT, TO(reproduction.repeats), OPTION_FROM(1, 10000),
-                .help = "noise draws for each point; 100 unless given, 10 with --any-two"),
-    OPTION_RULE("splits", "N", COUNT, TO(reproduction.splits), OPTION_FROM(1, 1000),
-                .help =
-                    "random splits of the rows that the repeats take in turn; 100 unless given, 10 "
-                    "with --any-two; the paper has one"),
-    OPTION_RULE("seed", "S", COUNT, TO(reproduction.seed), OPTION_FROM(0, 0x1p63), .otherwise = "1",
-                .help = "gives the same numbers again"),
-    OPTION_RULE("threads", "N", COUNT, TO(reproduction.threads),
-                OPTION_FROM(1, TREMOLO_MAX_FOLD_THREADS),
-                .help = "all processors unless given; changes no result"),
-    OPTION_RULE("save", "FILE", TEXT, TO(save),
-                .help = "save the curves once more, as one .html page or .json document"),
+                .help = "noise draws for each point, each on a random split of its own; 100 unless "
+                        "given, 10 with --any-two; the paper has one split"),
     OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace an earlier report"),
 };
 
-/* Repeats and splits have defaults that depend on the sweep. */
+/* How many repeats are usual depends on the sweep. Splits beyond the usual number would cost
+ * memory and narrow no band, so that more repeats take them in turn. */
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
 {
     struct options_given given;
     *options = (struct reproduce_options){
-        .reproduction = {.threads = tremolo_processors(), .progress = &progress_bar}};
+        .reproduction = {.seed = 1, .threads = tremolo_processors(), .progress = &progress_bar}};
     result_command_line(options->line, argc, argv);
     if (!options_parse(&given, options, code, &cli_reproduce, argc, argv)) {
         return false;
@@ -115,20 +104,13 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     reproduction->sweep = options->any_two ? &tremolo_sweep_any_two : &tremolo_sweep_paper;
     size_t usual = options->any_two ? 10 : 100;
     reproduction->repeats = reproduction->repeats > 0 ? reproduction->repeats : usual;
-    reproduction->splits = reproduction->splits > 0 ? reproduction->splits : usual;
+    reproduction->splits = reproduction->repeats < usual ? reproduction->repeats : usual;
     if (strlen(options->out) >= PATH_MAX - 64 ||
         (options->data != NULL && strlen(options->data) >= PATH_MAX)) {
         *code = cli_fail(CLI_USAGE, command, "the folder's name is too long");
         return false;
     }
-    *code = result_check(command, options->save, options->force);
-    const char *end = options->save != NULL ? strrchr(options->save, '.') : NULL;
-    if (*code == CLI_DONE && end != NULL && strcasecmp(end, ".csv") == 0) {
-        *code = cli_fail(CLI_USAGE, command,
-                         "the tables are in --out already; --save makes an "
-                         ".html page or a .json document");
-    }
-    return *code == CLI_DONE;
+    return true;
 }
 
 /* ------------------------------------------------------------------- data */
@@ -325,7 +307,7 @@ static json_t *how_of(const struct outcome *outcome)
         "Each task is split at random, 60/20/20, into training, validation and test rows; the "
         "noise "
         "draws take the splits in turn, so that no lucky or unlucky split decides (the paper has "
-        "one; --splits 1 does the same). Features and response are standardised on the training "
+        "one; --repeats 1 does the same). Features and response are standardised on the training "
         "rows, which is the paper's convention and not private. Each training row is one device.",
         "Neighbours are samples at distance 1, delta is 1e-5, the response is public.",
         "Iterative and one-shot use the paper's calibration (zCDP, the modulation counted as "
@@ -543,7 +525,7 @@ static bool write_table(const char *path, const struct table *table, const struc
     return fclose(file) == 0 && good;
 }
 
-/* Tables, then the three forms of the document, then --save. */
+/* Tables, then the three forms of the document. */
 static int write_all(const char *folder, const struct outcome *outcome)
 {
     static const char *const forms[] = {"report.json", "report.txt", "report.html"};
@@ -561,9 +543,6 @@ static int write_all(const char *folder, const struct outcome *outcome)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && code == CLI_DONE; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, forms[i]);
         code = result_save(document, command, path, true);
-    }
-    if (code == CLI_DONE && options->save != NULL) {
-        code = result_save(document, command, options->save, true);
     }
     json_decref(document);
     return code;

@@ -50,8 +50,6 @@ static const struct option_rule rules[] = {
             "read; operator.token in the data directory unless given, made if missing"),
     OPTION_RULE("threads", "N", COUNT, TO(options.threads), OPTION_FROM(1, 64),
                 .help = "for requests; one for two processors unless given, with TLS one for each"),
-    OPTION_RULE("connections", "N", COUNT, TO(options.connections), OPTION_FROM(1, 1000000),
-                .help = "at once; as open files allow unless given, at most 20000"),
     OPTION_RULE("timeout", "SECONDS", COUNT, TO(options.request_seconds), OPTION_FROM(1, 3600),
                 .otherwise = "30",
                 .help = "for a request's head, for its body, and for an idle connection"),

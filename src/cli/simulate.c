@@ -414,6 +414,6 @@ const struct cli_command cli_simulate = {
     .about = "Every row of the file is a device with one sample; each reports once, privately,\n"
              "and the regression is learned from the reports.",
     OPTION_TABLE(rules),
-    .operand = "one CSV file",
+    .operand = "DATA.csv",
     .run = run,
 };

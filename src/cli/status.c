@@ -232,7 +232,6 @@ const struct cli_command cli_status = {
              "status --store nats://HOST:PORT[,...] [--json]",
     .about = "URL is a server (http://127.0.0.1:8787) or one study on it (.../v1/studies/ID).",
     OPTION_TABLE(rules),
-    .operand = "the address of a server or of a study on it",
-    .operand_optional = true,
+    .operand = "[URL]",
     .run = run,
 };

@@ -12,11 +12,8 @@
                 __VA_ARGS__)
 
 #define STORE_ACCESS_RULES(type, member, actions)                                                  \
-    OPTION_RULE("store-creds", "FILE", TEXT, OPTION_TO(type, member.creds), .of = (actions),       \
-                .help = "credentials of NATS, or one line user:password, in a file that "          \
-                        "others cannot read"),                                                     \
-        OPTION_RULE("store-ca", "FILE", TEXT, OPTION_TO(type, member.ca), .of = (actions),         \
-                    .help = "who signs the store's certificate, PEM; asks for TLS"),               \
+    OPTION_RULE("store-ca", "FILE", TEXT, OPTION_TO(type, member.ca), .of = (actions),             \
+                .help = "who signs the store's certificate, PEM; asks for TLS"),                   \
         OPTION_RULE("store-cert", "FILE", TEXT, OPTION_TO(type, member.cert), .of = (actions),     \
                     .help = "our certificate toward the store, PEM"),                              \
         OPTION_RULE("store-key", "FILE", TEXT, OPTION_TO(type, member.key), .of = (actions),       \
@@ -26,10 +23,6 @@
     OPTION_RULE("shards", "N", COUNT, OPTION_TO(type, member.shards), OPTION_FROM(1, 1024),        \
                 .of = (actions),                                                                   \
                 .help = "of studies made in the store from now on, 8 unless given; a study keeps " \
-                        "the number it was made with"),                                            \
-        OPTION_RULE("replicas", "N", COUNT, OPTION_TO(type, member.replicas), OPTION_FROM(1, 5),   \
-                    .of = (actions),                                                               \
-                    .help = "copies of what is stored, of streams made from now on; 3 unless "     \
-                            "given, or the number of nodes if that is smaller")
+                        "the number it was made with")
 
 #endif

@@ -339,42 +339,55 @@ static int run_on_file(const struct study_options *options, enum study_action ac
 
 /* In the order of enum study_action. */
 static const struct cli_action actions[] = {
-    {"init", "write a starter that explains itself, or one for a CSV file's columns", NULL},
+    {"init",
+     "write a starter that explains itself, or one with a feature for each column that the CSV "
+     "file's first line names",
+     "[CSV]"},
     {"check",
      "explain every problem of a file, with its place and reason, and warn of what is allowed but "
      "protects little",
-     "one FILE"},
-    {"id", "print the study's id, the hash of all that was agreed", "one FILE"},
+     "FILE"},
+    {"id", "print the study's id, the hash of all that was agreed", "FILE"},
     {"show",
      "print what the study asks for and the guarantee in words, or with --c the study as C source "
      "for a device's program",
-     "one FILE, or a study's address"},
-    {"publish", "create the study on a server; prints its address and what a device runs",
-     "one FILE"},
-    {"close", "close the current round of a study on a server", "the study's address"},
+     "FILE|URL"},
+    {"publish",
+     "create the study on a server, like http://127.0.0.1:8787; prints its address and what a "
+     "device runs",
+     "FILE SERVER"},
+    {"close",
+     "close the current round of a study on a server, or round N, counted from 1: asked again, "
+     "that "
+     "closes no other",
+     "URL [N]"},
     {"discard",
      "take out of an open study's newest round all reports that came in a span of time, on a "
      "server that "
-     "keeps its own log; they stay known, so that none comes again",
-     "the study's address"},
-    {"enrol", "make a device's key, in a study that takes enrolled devices only",
-     "the study's address"},
+     "keeps its own log; they stay known, so that none comes again. The span is given by its first "
+     "second, like "
+     "2026-03-01T12:00:00Z, and the first second after it",
+     "URL TIME TIME"},
+    {"enrol",
+     "make a device's key by its name, of 1 to 32 bytes, in a study that takes enrolled devices "
+     "only",
+     "URL NAME"},
     {"move",
      "copy a study between a data directory and a clustered store, and compare both. Out of a "
      "store this is a backup, into one a restore; the old place keeps its copy. Stop the gateways "
-     "first, or close the study",
-     "the study's id"},
+     "first, or close the study. A place is sqlite:DIR, the data directory of a server that does "
+     "not "
+     "run, or nats://HOST:PORT[,...], a clustered store",
+     "ID FROM TO"},
 };
 
 #define TO(member) OPTION_TO(struct study_options, member)
 
 static const struct option_rule rules[] = {
-    OPTION_RULE("csv", "FILE", TEXT, TO(csv), .of = "init",
-                .help = "make a feature of each column that the file's first line names"),
-    OPTION_RULE("response", "NAME", TEXT, TO(response), .of = "init", .needs = "csv",
-                .help = "which column is the response; the last one unless given"),
+    OPTION_RULE("response", "NAME", TEXT, TO(response), .of = "init",
+                .help = "which column of the CSV file is the response; the last one unless given"),
     OPTION_RULE("without", "NAME", TEXT, OPTION_TO(struct study_options, without),
-                .take = options_take_listed, .of = "init", .needs = "csv",
+                .take = options_take_listed, .of = "init",
                 .help =
                     "leave out this column; may be given several times. One with more different "
                     "words than a category may have is left out anyway"),
@@ -385,26 +398,46 @@ static const struct option_rule rules[] = {
                 .help = "the study as C source for a device's program, with its ledger's budget"),
     OPTION_RULE("policy", "FILE", TEXT, TO(policy), .of = "show", .needs = "c",
                 .help = "what the device allows, of which the budget follows"),
-    OPTION_RULE("server", "URL", TEXT, TO(server), .of = "publish", .required = true,
-                .help = "like http://127.0.0.1:8787"),
     OPTION_RULE("token-file", "FILE", TEXT, TO(token_file), .of = "publish close discard enrol",
                 .required = true,
                 .help = "the operator's token, which 'tremolo serve' made as operator.token"),
     OPTION_RULE("ca", "FILE", TEXT, TO(ca_file), .of = "show publish close discard enrol",
                 .help = "certificates to trust instead of the system's"),
-    OPTION_RULE("device", "NAME", TEXT, TO(device), .of = "enrol", .required = true,
-                .help = "a name of 1 to 32 bytes"),
-    OPTION_RULE("round", "N", COUNT, TO(round), OPTION_FROM(1, UINT16_MAX), .of = "close",
-                .help = "close round N, counted from 1; asked again, that closes no other"),
-    OPTION_RULE("from", "PLACE|TIME", TEXT, TO(from), .of = "discard move", .required = true,
-                .help = "a place: sqlite:DIR, the data directory of a server that does not run, or "
-                        "nats://HOST:PORT[,...], a clustered store; or the first second of a span, "
-                        "like 2026-03-01T12:00:00Z"),
-    OPTION_RULE("to", "PLACE|TIME", TEXT, TO(to), .of = "discard move", .required = true,
-                .help = "the other place; or the first second after the span"),
     STORE_ACCESS_RULES(struct study_options, store, "move"),
     STORE_SIZE_RULES(struct study_options, store, "move"),
 };
+
+/* What words mean that are no options differs by action. */
+static int take_operands(struct study_options *options, const struct options_given *given,
+                         enum study_action action)
+{
+    const char *const *operand = given->operand;
+    double round = 0;
+    options->file = operand[0];
+    switch (action) {
+    case STUDY_INIT:
+        options->csv = operand[0];
+        return options->csv != NULL || given->count == 0
+                   ? CLI_DONE
+                   : cli_fail(CLI_USAGE, "study", "--%s needs a CSV file", given->rule[0]->name);
+    case STUDY_PUBLISH: options->server = operand[1]; return CLI_DONE;
+    case STUDY_ENROL: options->device = operand[1]; return CLI_DONE;
+    case STUDY_DISCARD:
+    case STUDY_MOVE:
+        options->from = operand[1];
+        options->to = operand[2];
+        return CLI_DONE;
+    case STUDY_CLOSE:
+        if (operand[1] != NULL && (!tremolo_table_is_number(operand[1], &round) || round < 1 ||
+                                   round > UINT16_MAX || round != floor(round))) {
+            return cli_fail(CLI_USAGE, "study", "a round is a whole number from 1 to %d, not '%s'",
+                            UINT16_MAX, operand[1]);
+        }
+        options->round = (long)round;
+        return CLI_DONE;
+    default: return CLI_DONE;
+    }
+}
 
 /* The table of actions and enum study_action have the same order. */
 static int run(int argc, char **argv)
@@ -416,8 +449,11 @@ static int run(int argc, char **argv)
         return code;
     }
     options.action = given.action->name;
-    options.file = given.operand[0];
     enum study_action action = (enum study_action)(given.action - actions);
+    code = take_operands(&options, &given, action);
+    if (code != CLI_DONE) {
+        return code;
+    }
     switch (action) {
     case STUDY_INIT: return init(&options);
     case STUDY_CLOSE:
@@ -431,17 +467,17 @@ static int run(int argc, char **argv)
 const struct cli_command cli_study = {
     .name = "study",
     .summary = "write, check, show, publish, close, discard, move and enrol for studies",
-    .usage = "study init [--csv FILE [--response NAME] [--without NAME]...]\n"
+    .usage = "study init [CSV [--response NAME] [--without NAME]...]\n"
              "study check FILE [--json]\n"
              "study id FILE [--json]\n"
              "study show FILE|URL [--json | --c [--policy FILE]] [--ca FILE]\n"
-             "study publish FILE --server URL --token-file FILE [--ca FILE] [--json]\n"
-             "study close URL --token-file FILE [--round N] [--ca FILE] [--json]\n"
-             "study discard URL --from TIME --to TIME --token-file FILE [--ca FILE] [--json]\n"
-             "study enrol URL --device NAME --token-file FILE [--ca FILE] [--json]\n"
-             "study move ID --from PLACE --to PLACE [OPTIONS]",
+             "study publish FILE SERVER --token-file FILE [--ca FILE] [--json]\n"
+             "study close URL [N] --token-file FILE [--ca FILE] [--json]\n"
+             "study discard URL TIME TIME --token-file FILE [--ca FILE] [--json]\n"
+             "study enrol URL NAME --token-file FILE [--ca FILE] [--json]\n"
+             "study move ID FROM TO [OPTIONS]",
     .about = "Writes, checks and shows study files, and runs studies on a server.",
-    .closing = "FILE may be - for standard input.",
+    .closing = "FILE and CSV may be - for standard input. URL is a study's address.",
     OPTION_TABLE(rules),
     OPTION_ACTIONS(actions),
     .run = run,

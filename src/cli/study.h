@@ -29,14 +29,14 @@ enum study_action {
 struct study_options {
     const char *action;
     const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
-    const char *csv;
+    const char *csv;  /* of `init`; NULL: an example is written */
     const char *response;
     struct options_list without; /* columns that `init` leaves out */
     const char *policy;
-    const char *server;
+    const char *server; /* of `publish` */
     const char *token_file;
     const char *ca_file;
-    const char *device;
+    const char *device;                 /* of `enrol`: its name */
     const char *from, *to;              /* places that a study moves between; times of `discard` */
     struct tremolo_store_options store; /* how to reach a clustered store among them */
     long round;                         /* to close, counted from 1; 0: the newest */

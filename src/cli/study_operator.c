@@ -29,7 +29,7 @@ enum { DUMP_FLAGS = JSON_REAL_PRECISION(6) };
 /* After a failure that leaves it open whether a round was closed: what to do. */
 static const char *ask_again(char words[80], const struct study_options *options)
 {
-    (void)snprintf(words, 80, "; ask again with --round %ld, which closes no other",
+    (void)snprintf(words, 80, "; ask again with the round's number, %ld, which closes no other",
                    options->round);
     return options->round > 0 ? words : "";
 }
@@ -160,7 +160,7 @@ static void print_published(const char *url, const char *key, const struct tremo
     if (keys) {
         (void)printf("\nand each device's name and key come from\n\n"
                      "  tremolo study enrol %s \\\n"
-                     "      --device NAME --token-file operator.token\n",
+                     "      NAME --token-file operator.token\n",
                      url);
     }
     free(text);
@@ -296,9 +296,9 @@ static int discard_study(const struct study_options *options)
     json_t *answer = NULL;
     if (!tremolo_study_date_read(&span[0], options->from) ||
         !tremolo_study_date_read(&span[1], options->to) || span[0] >= span[1]) {
-        return cli_fail(CLI_USAGE, "study",
-                        "--from and --to are times like 2026-03-01T12:00:00Z, the first before the "
-                        "other");
+        return cli_fail(
+            CLI_USAGE, "study",
+            "a span is two times like 2026-03-01T12:00:00Z, the first before the other");
     }
     tremolo_study_date_text(text[0], span[0]);
     tremolo_study_date_text(text[1], span[1]);
@@ -325,7 +325,7 @@ static int enrol_study(const struct study_options *options)
     char *body = wish != NULL ? json_dumps(wish, 0) : NULL;
     json_decref(wish);
     if (body == NULL) {
-        return cli_fail(CLI_USAGE, "study", "--device must be text in UTF-8");
+        return cli_fail(CLI_USAGE, "study", "the name of a device must be text in UTF-8");
     }
     int code = post_study(&answer, options, "/devices", body, 201);
     free(body);

@@ -129,7 +129,6 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
                                 .tls_key = options->tls_key,
                                 .token = server->token,
                                 .threads = options->threads,
-                                .connections = options->connections,
                                 .request_seconds = options->request_seconds,
                                 .log = &server->log,
                                 .stopping = &server->stopping};

@@ -796,7 +796,7 @@ static bool start_thread(struct thread *thread, struct http *http, unsigned conn
 }
 
 /* As many as file descriptors allow, after asking for all we may have. */
-static unsigned connection_limit(unsigned wanted)
+static unsigned connection_limit(void)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
@@ -805,7 +805,7 @@ static unsigned connection_limit(unsigned wanted)
     files.rlim_cur = files.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &files);
     (void)getrlimit(RLIMIT_NOFILE, &files);
-    unsigned limit = wanted > 0 ? wanted : CONNECTIONS_MAX;
+    unsigned limit = CONNECTIONS_MAX;
     if (files.rlim_cur != RLIM_INFINITY && files.rlim_cur < limit + FILES_RESERVED) {
         limit = files.rlim_cur > 2 * FILES_RESERVED ? (unsigned)files.rlim_cur - FILES_RESERVED
                                                     : FILES_RESERVED;
@@ -827,7 +827,7 @@ static unsigned thread_count(unsigned wanted, bool computes)
 static bool start_threads(struct http *http, const struct http_options *options)
 {
     unsigned count = thread_count(options->threads, http->tls != NULL);
-    unsigned connections = connection_limit(options->connections);
+    unsigned connections = connection_limit();
     http->thread = calloc(count, sizeof *http->thread);
     if (http->thread == NULL) {
         return false;

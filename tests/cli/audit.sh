@@ -130,12 +130,10 @@ refused() {
 }
 refused "no pairs" --pairs 0
 refused "negative epsilon" --epsilon -1
-refused "certainty" --confidence 1
 refused "no false alarm" --false-alarm 0
 refused "delta 0" --delta 0
 refused "NaN" --epsilon nan
 refused "unknown fault" --fault lightning
-refused "one feature" --dimension 1
 refused "stray word" now
 refused "a delta of ballots" --release ballot --delta 0.1
 refused "a study and a claim of one's own" --study "$work/any.json" --epsilon 2

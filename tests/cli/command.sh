@@ -13,7 +13,7 @@ expect_match "and lists commands" "$out" '^  version '
 $tremolo help study >"$out"
 expect_match "help of one command is that command's" "$out" '^usage: tremolo study init'
 $tremolo help study move >"$out"
-expect "help of one action is that action's" "$(grep -c -- '--from' "$out") $(grep -c -- '--csv' "$out")" "2 0"
+expect "help of one action is that action's" "$(grep -c -- '--shards' "$out") $(grep -c -- '--response' "$out")" "1 0"
 $tremolo 2>"$out"
 expect "no command is a usage error" $? 2
 $tremolo frobnicate 2>"$out"

@@ -79,9 +79,8 @@ expect "a file of reports predicts the same" "$? $(cut -d, -f3 "$out" | cut -c1-
 predict "$dir/result.json" "$dir/new.csv" --level 0.5
 expect "--level narrows the interval" "$? $(awk -F, 'NR == FNR { wide[$1] = $6 - $5; next }
     FNR == 2 { print ($6 - $5 < 0.4 * wide[1] && $6 > $5) }' "$dir/first" "$out")" "0 1"
-predict "$dir/result.json" "$dir/new.csv" --save "$dir/saved.csv"
-expect "a table is saved" "$? $(wc -c <"$out") $(cmp "$dir/saved.csv" "$dir/first" && echo same)" "0 0 same"
-refused "and not replaced" 2 "is there already" predict "$dir/result.json" "$dir/new.csv" --save "$dir/saved.csv"
+$tremolo predict "$dir/result.json" "$dir/new.csv" >/dev/full 2>"$err"
+expect "a table that cannot be written is an error" "$? $(grep -c 'cannot write to stdout$' "$err")" "1 1"
 
 sed 's/iOS/windows/' "$dir/new.csv" >"$dir/other.csv"
 refused "another level is refused" 2 "line 3, column 'platform': 'windows' must be one of" \
@@ -93,7 +92,7 @@ refused "a column that is not there" 2 "no column 'age', which the estimate need
 refused "data that are no result" 2 "line 1 is not JSON, as a result saved under a name in .json is" predict "$dir/new.csv" "$dir/new.csv"
 echo '{"tremolo_estimate": 1, "coefficients": [], "prediction": {}}' >"$dir/odd.json"
 refused "a result without columns" 2 "not there, or not sound" predict "$dir/odd.json" "$dir/new.csv"
-refused "one file alone" 2 "takes a result and the data" predict "$dir/result.json"
+refused "one file alone" 2 "takes RESULT.json DATA.csv" predict "$dir/result.json"
 
 # What noise hides is not concluded from.
 $tremolo simulate "$dir/people.csv" --response score --features age,sleep,smoker,income --epsilon 1 --seed 4 \

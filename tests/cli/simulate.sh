@@ -361,8 +361,6 @@ done
 $tremolo simulate "$dir/kept.csv" --study "$dir/study.json" --save "$dir/study.json" --force 2>"$err"
 expect "refused: the study" $? 2
 $tremolo fit "$dir/cut" --save "$dir/cut.json" --force >/dev/null
-$tremolo predict "$dir/cut.json" "$dir/kept.csv" --save "$dir/kept.csv" --force 2>"$err"
-expect "refused: what to predict for" $? 2
 expect "and the data are as they were" "$(cmp "$dir/kept.csv" "$dir/known.csv")" ""
 
 # The noise pays for all samples that a device may send.

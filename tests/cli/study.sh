@@ -22,7 +22,7 @@ expect_match "check --json" "$out" '"valid": true'
 expect_match "with the number" "$out" '"liars_turn_sign": [1-9][0-9.]+'
 
 printf 'age,"steps, daily",pulse\n' >"$dir/header.csv"
-$tremolo study init --csv "$dir/header.csv" >"$dir/csv.json" 2>"$err"
+$tremolo study init "$dir/header.csv" >"$dir/csv.json" 2>"$err"
 expect "a header alone is enough" $? 0
 expect_match "and the hint says when a range is done" "$err" 'then delete the comment of each, '
 problem="features: the range of age, of 1 more feature and of the response is a placeholder: replace low and high, then delete the comment"
@@ -32,7 +32,7 @@ expect "and nothing else is said" "$(wc -c <"$out")" 0
 $tremolo study check "$dir/csv.json" --json >"$out" 2>"$err"
 expect "as JSON, too" "$? $(python3 -c 'import json, sys
 told = json.load(open(sys.argv[1])); print(told["valid"], told["count"], ": ".join(told["problems"][0].values()))' "$out")" "2 False 1 $problem"
-$tremolo study publish "$dir/csv.json" --server http://127.0.0.1:1 --token-file none >"$out" 2>"$err"
+$tremolo study publish "$dir/csv.json" http://127.0.0.1:1 --token-file none >"$out" 2>"$err"
 expect "publish says the same" "$? $(cat "$err")" "2 $dir/csv.json: $problem"
 printf 'age,"steps, daily",pulse\n50,7000,60\n' >"$dir/data.csv"
 for command in "plan --devices 1000" "simulate $dir/data.csv" "audit"; do
@@ -49,14 +49,14 @@ expect "one rule for all ranges, the response's, too" \
     "$(grep -c 'about nine of ten people lie' "$dir/csv.json") $(grep -c 'nine of ten' "$dir/study.json") $(grep -c 'nearly' "$dir/study.json")" "3 2 0"
 expect "it ends with a line feed" "$(tail -c 1 "$dir/csv.json" | od -An -c | tr -d ' ')" '\n'
 printf '\357\273\277"steps, daily";"a ""quoted"" name";pulse\n1;2;3\n' >"$dir/semicolons.csv"
-$tremolo study init --csv "$dir/semicolons.csv" >"$dir/semicolons.json" 2>/dev/null
+$tremolo study init "$dir/semicolons.csv" >"$dir/semicolons.json" 2>/dev/null
 expect "commas within quotes separate nothing" "$? $(grep -oE '"name": *"([^"\\]|\\.)*"' "$dir/semicolons.json" | tr -d '\n')" \
     '0 "name": "steps, daily""name": "a \"quoted\" name""name": "pulse"'
 printf 'age,region,pulse\n3,north,60\n' >"$dir/words.csv"
-$tremolo study init --csv "$dir/words.csv" >"$dir/words.json" 2>/dev/null
+$tremolo study init "$dir/words.csv" >"$dir/words.json" 2>/dev/null
 expect_match "a column of words becomes a category" "$dir/words.json" '"kind": "category"'
 printf 'smoker,zip,day,group,pulse\nNo,00501,2024-03-01,2,60\n' >"$dir/looks.csv"
-$tremolo study init --csv "$dir/looks.csv" >"$dir/looks.json" 2>"$err"
+$tremolo study init "$dir/looks.csv" >"$dir/looks.json" 2>"$err"
 expect "a column of answers is a question; a code and a date have no bounds" \
     "$? $(tr -d ' \n' <"$dir/looks.json" | grep -oE '"name":"[a-z]*","unit":"",("kind":"[a-z-]*")?' | sed 's/"name":\|"unit":"",\|"kind"://g' | tr -d '\n')" \
     '0 "smoker","yes-no""zip","category""day","category""group","numeric""pulse",'
@@ -64,27 +64,27 @@ expect "and are named" "$(grep -c "^Column 'zip' looks like a code; \|^Column 'd
 expect_match "a starter from a header says that its ranges are placeholders" "$err" 'which is a placeholder'
 # Data must have points in the end, but a study is not about how a table is written.
 awk 'BEGIN { print "sleep;pulse"; for (i = 0; i < 200; i++) print i % 90 ",5;6" i ",25" }' >"$dir/commas.csv"
-$tremolo study init --csv "$dir/commas.csv" >"$dir/commas.json" 2>"$err"
+$tremolo study init "$dir/commas.csv" >"$dir/commas.json" 2>"$err"
 expect "numbers with a comma are numbers" "$? $(grep -c '"unit"' "$dir/commas.json") $(grep -c 'different values' "$err")" "0 2 0"
 # No category holds as many names as there are people; a response of answers has its range.
 awk 'BEGIN { print "name,zip,age,left"; for (i = 0; i < 200; i++) print "u" i ",0" i "," i % 50 "," (i % 3 ? "no" : "yes") }' >"$dir/names.csv"
-$tremolo study init --csv "$dir/names.csv" >"$dir/names.json" 2>"$err"
+$tremolo study init "$dir/names.csv" >"$dir/names.json" 2>"$err"
 expect "what no category holds is left out" "$? $(grep -o '"name": "[a-z]*"' "$dir/names.json" | tr -d '\n')" '0 "name": "age""name": "left"'
 expect "which is said" "$(grep -c "^Column '\(name\|zip\)' has more than 64 different values, so it is left out" "$err")" 2
 expect_match "a response of yes and no has its range" "$dir/names.json" '"1 is yes and 0 is no, in data and samples, so this range is right"'
 expect_match "and so says the hint" "$err" "^The response 'left' is yes or no: its range 0 to 1 is right; "
 expect "one number is left to replace" "$($tremolo study check "$dir/names.json" 2>&1 | grep -o 'the range of .* is a placeholder')" "the range of age is a placeholder"
-$tremolo study init --csv "$dir/names.csv" --without name --without zip >"$out" 2>"$err"
+$tremolo study init "$dir/names.csv" --without name --without zip >"$out" 2>"$err"
 expect "--without leaves out the same without a word" "$? $(cmp "$out" "$dir/names.json") $(grep -c Column "$err")" "0  0"
 sed 's/yes$/1/; s/no$/0/' "$dir/names.csv" >"$dir/bits.csv"
-expect "0 and 1 are answers, too" "$($tremolo study init --csv "$dir/bits.csv" 2>/dev/null | cmp - "$dir/names.json")" ""
+expect "0 and 1 are answers, too" "$($tremolo study init "$dir/bits.csv" 2>/dev/null | cmp - "$dir/names.json")" ""
 for name in none left; do
-    $tremolo study init --csv "$dir/names.csv" --without $name >"$out" 2>"$err"
+    $tremolo study init "$dir/names.csv" --without $name >"$out" 2>"$err"
     expect "what is not there, or the response, cannot be left out" "$? $(grep -c "'$name'" "$err") $(wc -l <"$err")" "2 1 1"
 done
 $tremolo simulate "$dir/bits.csv" --response left --epsilon 2 >"$out" 2>"$err"
 expect "simulate names the column and the way out" "$? $(grep -c "column 'name': more than 64 categories; leave the column out" "$err")" "2 1"
-printf 'a,b,a\n1,2,3\n' | $tremolo study init --csv - >"$out" 2>"$err"
+printf 'a,b,a\n1,2,3\n' | $tremolo study init - >"$out" 2>"$err"
 expect "a name that is there twice" "$? $(cat "$err")" "2 tremolo study: -: line 1, column 3: the name of a column before it, so there twice"
 sed 's/"name": "heart rate"/"kind": "yes-no", &/' "$dir/study.json" >"$dir/kind.json"
 $tremolo study check "$dir/kind.json" >"$out" 2>"$err"
@@ -99,15 +99,15 @@ expect "a name that would steer the terminal is not printed" "$(grep -c '?\[31ma
 $tremolo plan --study "$dir/study.json" >"$out"
 expect_match "the starter learns something" "$out" '^Verdict: with 50000 devices each of the 2 coefficients will be significant'
 expect_match "quoted names survive" "$dir/csv.json" '"steps, daily"'
-$tremolo study init --csv "$dir/header.csv" --response age >"$out" 2>/dev/null
+$tremolo study init "$dir/header.csv" --response age >"$out" 2>/dev/null
 expect_match "the response can be chosen" "$out" '"response"'
-$tremolo study init --csv "$dir/header.csv" --response none >"$out" 2>"$err"
+$tremolo study init "$dir/header.csv" --response none >"$out" 2>"$err"
 expect "but must be there" $? 2
 expect_match "the starter says what is done beyond a range" "$dir/study.json" 'a value outside counts as it is, .* and weighs less; '
 sed 's/"low": 5,/"low": 9,/; s/"high": 9$/"high": 5, "typical": 7/' "$dir/study.json" >"$dir/typical.json"
 $tremolo study check "$dir/typical.json" >"$out" 2>"$err"
 expect "of wrong bounds nothing follows" "$? $(cat "$err")" "2 $dir/typical.json: features[0].high: must be above low"
-for command in "study check $dir" "plan --study $dir" "simulate $dir --response y --epsilon 1" "predict $dir $dir" "study init --csv $dir"; do
+for command in "study check $dir" "plan --study $dir" "simulate $dir --response y --epsilon 1" "predict $dir $dir" "study init $dir"; do
     # shellcheck disable=SC2086
     $tremolo $command >"$out" 2>"$err"
     expect "a folder is no file: ${command%% "$dir"*}" "$? $(grep -c ': Is a directory$' "$err")" "2 1"
@@ -249,12 +249,12 @@ expect "a clip that does nothing is no term" "$(grep -c -e '^clip' -e 'the clip'
 printf 'caf\351,y\n1,2\n2,3\n' >"$dir/latin.csv"
 python3 -c 'import sys; open(sys.argv[1], "w", encoding="utf-16").write("a,y\n1,2\n2,3\n")' "$dir/wide.csv"
 for name in latin wide; do
-    $tremolo study init --csv "$dir/$name.csv" >"$out" 2>"$err"
+    $tremolo study init "$dir/$name.csv" >"$out" 2>"$err"
     expect "a $name header is a usage error" "$? $(wc -c <"$out")" "2 0"
     $tremolo simulate "$dir/$name.csv" --response y --epsilon 1 2>&1 | sed 's/^tremolo simulate/tremolo study/' >"$dir/simulate.err"
     expect "in the words of simulate" "$(cat "$err")" "$(cat "$dir/simulate.err")"
 done
-printf 'a,b\342\200\256,y\n1,2,3\n' | $tremolo study init --csv - >"$out" 2>"$dir/turned"
+printf 'a,b\342\200\256,y\n1,2,3\n' | $tremolo study init - >"$out" 2>"$dir/turned"
 expect "a name that no study may have is refused by its place" \
     "$? $(wc -c <"$out") $(grep -c 'line 1, column 2: a name that no study may have' "$dir/turned")" "2 0 1"
 expect_match "with the place and the remedy" "$err" 'line 1, column 1: a zero byte, so not UTF-8; convert it, .* utf16 -t utf8'
@@ -287,8 +287,8 @@ expect_match "with what lies beyond the accountant" "$out" '^typical pair .* no 
 $tremolo study check "$dir/study.json" 2>"$err" >"$out"
 expect "the starter has no warnings" "$(wc -c <"$err")" 0
 
-for arguments in "" "frobnicate" "check" "check a b" "init file" "id --csv x y" "show --out x y" \
-    "init --response y" "check --nonsense x"; do
+for arguments in "" "frobnicate" "check" "check a b" "init a b" "id --policy x y" "show --out x y" \
+    "init --response y" "init --without y" "publish a" "discard a b" "enrol a" "move a b" "check --nonsense x"; do
     # shellcheck disable=SC2086
     $tremolo study $arguments >"$out" 2>"$err"
     expect "refused: study $arguments" "$? $(wc -l <"$err") $(wc -c <"$out")" "2 1 0"

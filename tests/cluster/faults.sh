@@ -118,7 +118,7 @@ accounts = json.load(sys.stdin).get("account_details", [])
 print([(s["name"][:16], s["state"]["messages"], s["state"]["last_seq"], s.get("cluster", {}).get("leader"))
        for a in accounts for s in a.get("stream_detail", [])])')"
     done
-    $tremolo study move "$id" --from "$store" --to "sqlite:$work/$id" $(store_user operator) --json 2>&1 | sed 's/^/# the log folded again: /'
+    $tremolo study move "$id" "$store" "sqlite:$work/$id" $(store_user operator) --json 2>&1 | sed 's/^/# the log folded again: /'
     for file in "$work"/gateway.*.log "$work"/folder.*.log; do
         tail -n 40 "$file" | sed "s|^|# ${file##*/}: |"
     done

@@ -42,7 +42,7 @@ expect "and it is missing for both a little later" $? 0
 end_process folder.a TERM
 end_process gateway.a TERM
 
-$tremolo study move "$id" --from "$store" --to "sqlite:$work/single" $(store_user operator) >"$work/out" 2>&1
+$tremolo study move "$id" "$store" "sqlite:$work/single" $(store_user operator) >"$work/out" 2>&1
 expect "a study is taken out of the store" $? 0
 cp "$work/keys/signing.seed" "$work/keys/device.secret" "$work/keys/operator.token" "$work/single/"
 $tremolo serve --data "$work/single" --listen 127.0.0.1:0 --quiet >"$work/single.out" 2>"$work/single.log" &
@@ -51,7 +51,7 @@ wait_until 30 grep -q '^server key' "$work/single.out"
 curl -s "$(sed -n 's/^listening on //p' "$work/single.out")/v1/studies/$id/estimate" >"$work/after"
 expect "and a single server says the same, byte for byte" "$(cmp "$work/before" "$work/after" && echo same)" same
 end_process single TERM
-$tremolo study move "$id" --from "$store" --to "sqlite:$work/other" $(store_user reader) >"$work/out" 2>&1
+$tremolo study move "$id" "$store" "sqlite:$work/other" $(store_user reader) >"$work/out" 2>&1
 expect "which a reader may not do" $? 1
 
 # Words for what goes wrong.

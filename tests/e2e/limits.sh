@@ -25,14 +25,14 @@ expect_match "and a device learns so before it pays" "$work/round" '"state":"don
 
 # A flood filled the study: what came until now is taken out, and there is room again.
 sleep 1.1
-$tremolo study discard "$two" --from 2020-01-01 --to "$(at +3600)" --token-file "$work/data/operator.token" >"$work/out" 2>&1
+$tremolo study discard "$two" 2020-01-01 "$(at +3600)" --token-file "$work/data/operator.token" >"$work/out" 2>&1
 expect "a flood is discarded" $? 0
 expect_match "how many are said" "$work/out" '^2 reports that came from 2020-01-01T00:00:00Z to .* no longer count; 0 do$'
 expect "the flood does not come again" "$(http_status -X POST -H 'Content-Type: application/cbor' --data-binary @"$work/flood" "$two/reports")" 200
 expect "but a device does" "$(submit "$two" 0)" 200
 expect "and another one" "$(submit "$two" 0)" 200
 expect "and no third" "$(submit "$two" 0)" 410
-$tremolo study discard "$two" --from 2020-01-02 --to 2020-01-01 --token-file "$work/data/operator.token" >"$work/out" 2>&1
+$tremolo study discard "$two" 2020-01-02 2020-01-01 --token-file "$work/data/operator.token" >"$work/out" 2>&1
 expect "a span that ends before it begins is a usage error" $? 2
 expect "without the token nothing is discarded" "$(http_status -X POST "$two/discard?from=2020-01-01&to=2030-01-01")" 401
 

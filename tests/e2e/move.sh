@@ -37,22 +37,22 @@ id=$(create_study "$work/study.json")
 $swarm --url "$url/v1/studies/$id" --devices 120 --token-file "$work/one/operator.token" >"$work/out" 2>&1
 expect "three rounds on one machine" $? 0
 estimate >"$work/before"
-$tremolo study move "$id" --from "sqlite:$work/typo" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
+$tremolo study move "$id" "sqlite:$work/typo" nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
 expect "a directory that is none is refused, and not made" "$([ $? != 0 ] && ls -d "$work/typo" 2>&1 | grep -c 'No such')" 1
 expect_match "with a sentence" "$work/err" "this is no server.s data directory"
-$tremolo study move "$id" --from "sqlite:$work/one" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
+$tremolo study move "$id" "sqlite:$work/one" nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
 expect "a directory that a server uses is refused" $? 1
 stop_server
 
 # Into a store.
-$tremolo study move "$id" --from "sqlite:$work/one" --to nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
+$tremolo study move "$id" "sqlite:$work/one" nats://127.0.0.1:1 >"$work/out" 2>"$work/err"
 expect "a store that is not there is a failure" $? 1
 expect_match "with one sentence" "$work/err" '^tremolo study: nats://127.0.0.1:1: no server answers there$'
 start_broker || exit 1
-$tremolo study move "$id" --from "sqlite:$work/one" --to "$store" --shards 5 >"$work/out" 2>"$work/err"
+$tremolo study move "$id" "sqlite:$work/one" "$store" --shards 5 >"$work/out" 2>"$work/err"
 expect "into a store" $? 0
 expect_match "all of it" "$work/out" '^360 reports moved; the sums at both places are equal$'
-$tremolo study move "$id" --from "sqlite:$work/one" --to "$store" >"$work/out" 2>"$work/err"
+$tremolo study move "$id" "sqlite:$work/one" "$store" >"$work/out" 2>"$work/err"
 expect "not twice" $? 1
 cp -r "$work/one" "$work/keys" && rm "$work"/keys/tremolo.db*
 start_server "$work/keys" --quiet --store "$store" || exit 1
@@ -82,10 +82,10 @@ stop_server
 expect "the gateway ends in peace" $? 0
 
 # And back.
-$tremolo study move "$second" --from "$store" --to "sqlite:$work/back" --json >"$work/out" 2>"$work/err"
+$tremolo study move "$second" "$store" "sqlite:$work/back" --json >"$work/out" 2>"$work/err"
 expect "out of a store" $? 0
 expect_match "all of it" "$work/out" '"reports": 150'
-$tremolo study move AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA --from "$store" --to "sqlite:$work/back" >"$work/out" 2>"$work/err"
+$tremolo study move AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA "$store" "sqlite:$work/back" >"$work/out" 2>"$work/err"
 expect "a study that is not there" $? 1
 expect_match "is said not to be" "$work/err" '^tremolo study: there is no such study in that store$'
 $tremolo serve --data "$work/back" --listen 127.0.0.1:0 >"$work/out" 2>"$work/err"
@@ -101,7 +101,7 @@ expect "a folder ends in peace" $? 0
 folder_pid=
 
 # Words.
-$tremolo study move "$second" --from here --to there >"$work/out" 2>"$work/err"
+$tremolo study move "$second" here there >"$work/out" 2>"$work/err"
 expect "places have a form" $? 2
 $tremolo fold >"$work/out" 2>"$work/err"
 expect "a folder needs a store" $? 2

@@ -14,23 +14,23 @@ study_text '{"kind": "iterative", "rounds": 2, "radius": 2}' >"$work/two.json"
 study_text '{"kind": "one-shot"}' '{"enrolment": "keys"}' >"$work/keys.json"
 echo '{"epsilon_per_study": 8, "epsilon_total": 40}' >"$work/policy.json"
 
-study publish "$work/one.json" --server "$url/"
+study publish "$work/one.json" "$url/"
 expect "a study is published" $? 0
 id=$($tremolo study id "$work/one.json")
 expect_match "with its id" "$out" "^id +$id\$"
 expect_match "its address" "$out" "^url +$url/v1/studies/$id\$"
 expect_match "and the server's key" "$out" "^key +$(sed -n 's/^server key //p' "$work/server.out")\$"
 printf 'age,pulse\n30,60\n40,70\n' >"$work/header.csv"
-$tremolo study init --csv "$work/header.csv" >"$work/starter.json" 2>/dev/null
-study publish "$work/starter.json" --server "$url"
+$tremolo study init "$work/header.csv" >"$work/starter.json" 2>/dev/null
+study publish "$work/starter.json" "$url"
 expect "a starter whose ranges nobody replaced is not" $? 2
-study publish "$work/one.json" --server "$url" --json
+study publish "$work/one.json" "$url" --json
 expect "publishing again changes nothing" $? 0
 expect_match "and names the same study" "$out" "\"url\": \"$url/v1/studies/$id\""
-study publish "$work/keys.json" --server "$url"
+study publish "$work/keys.json" "$url"
 expect_match "a study with keys says where they come from" "$out" "tremolo study enrol $url/v1/studies/"
 keys=$url/v1/studies/$($tremolo study id "$work/keys.json")
-study enrol "$keys" --device watch-1
+study enrol "$keys" watch-1
 expect "a device is enrolled" $? 0
 expect_match "under its name in base64url" "$out" '^device d2F0Y2gtMQ$'
 expect_match "with a key" "$out" '^key    [-_A-Za-z0-9]{22}$'
@@ -49,14 +49,14 @@ expect_match "a study without reports says so" "$out" '^no reports yet'
 expect "instead of an empty table" "$(grep -c 'std. error' "$out")" 0
 
 # What it prints for a device runs as it stands, policy included.
-study publish "$work/one.json" --server "${url#http://}"
+study publish "$work/one.json" "${url#http://}"
 expect "an address without its scheme will do" $? 0
 expect_match "a study that most devices refuse is said to be one" "$err" "^tremolo study: warning: devices with the default policy, and the participant's page, refuse"
 study_text '{"kind": "one-shot"}' '{"closes": "2020-01-01"}' >"$work/past.json"
-study publish "$work/past.json" --server "$url"
+study publish "$work/past.json" "$url"
 expect_match "one that is over before it begins, too, as study check says it" "$err" \
     '^tremolo study: warning: limits.closes: is past; no device could report$'
-study publish "$work/one.json" --server "$url"
+study publish "$work/one.json" "$url"
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
 sed -n '/^  {/p' "$out" >"$work/sample.json"
 sed "s|tremolo report|$(cd "${BUILD:-build}" && pwd)/tremolo report|;s|DIRECTORY|device|" \
@@ -66,11 +66,11 @@ mkdir "$work/run" && cp "$work/sample.json" "$work/run"
 expect "the printed commands send a report" $? 0
 expect_match "which is accepted" "$out" 'accepted'
 $tremolo study init | sed 's/"high": 9$/"high": 9, "typical": 6.5/; s/"typical": 0.2/"typical": 0.8/' >"$work/typical.json"
-study publish "$work/typical.json" --server "$url"
+study publish "$work/typical.json" "$url"
 expect_match "the sample is a typical one" "$out" '^  \{"sleep": 6\.5, "smoker": "yes", "heart rate": 70\}$'
 # A distance is printed as a policy in the features' own units, and obeyed as such.
 study_text '{"kind": "one-shot"}' | sed 's/"privacy": {[^}]*}/"privacy": {"epsilon": 1, "neighbours": {"distance": 0.5}, "protects": "all"}/' >"$work/near.json"
-study publish "$work/near.json" --server "$url"
+study publish "$work/near.json" "$url"
 expect_match "a policy names each feature and the private response" "$out" \
     '"distance": \{"steps": 5000, "sleep": 2, "pulse": 17\.5, "score": 25\}'
 sed -n '/^  echo/,/--enrol/p' "$out" >"$work/script"
@@ -89,7 +89,7 @@ expect_match "and says nothing yet" "$out" '^nothing can be said before two devi
 study close "$url/v1/studies/$id"
 expect "a round of one report stays open" $? 1
 expect_match "for a reason" "$err" '409: .*two reports'
-study publish "$work/two.json" --server "$url"
+study publish "$work/two.json" "$url"
 two=$url/v1/studies/$($tremolo study id "$work/two.json")
 for round in 1 2; do
     for device in a b; do
@@ -100,12 +100,12 @@ for round in 1 2; do
     expect "round $round is closed" $? 0
     expect_match "and said so" "$out" "^round $round of 2 is closed"
     [ $round = 2 ] || expect_match "with the one that is open now" "$out" '; round 2 is open$'
-    study close "$two" --round $round
+    study close "$two" $round
     expect "closing round $round again, by its number, is harmless" $? 0
     expect_match "and names that round" "$out" "^round $round of 2 is closed"
 done
 expect_match "the last with the study" "$out" 'so is the study$'
-study close "$two" --round 1 --json
+study close "$two" 1 --json
 expect_match "which --json has, too, counted as the server does" "$out" '"closed_round": 0'
 study close "$two"
 expect "there is nothing more to close" $? 1
@@ -142,7 +142,7 @@ study close "http://127.0.0.1:$(cat "$work/port")/v1/studies/$id"
 expect "an answer that is lost" $? 1
 wait $silent
 expect "was asked for by the round's number" "$(cat "$work/asked")" "/v1/studies/$id/round/close?round=4"
-expect_match "and how to ask again is said" "$err" 'ask again with --round 5, which closes no other$'
+expect_match "and how to ask again is said" "$err" 'ask again with the round.s number, 5, which closes no other$'
 
 # Refusals, each in one sentence.
 refused() {
@@ -156,7 +156,7 @@ echo wrong >"$work/wrong.token"
 head -c 3000 /dev/zero | tr '\0' a >"$work/long.token"
 printf 'a b\n' >"$work/spaced.token"
 : >"$work/empty.token"
-publish="publish $work/one.json --server $url --token-file"
+publish="publish $work/one.json $url --token-file"
 cp "$token" "$work/shared.token"
 chmod 640 "$work/shared.token"
 refused "a token that others may read" 2 'study: --token-file: .*others may read this secret; set its mode to 0600' $publish "$work/shared.token"
@@ -166,15 +166,16 @@ refused "a long one, which is sent whole" 1 '403' $publish "$work/long.token"
 refused "one with a space" 2 '--token-file: .*one line' $publish "$work/spaced.token"
 refused "an empty one" 2 'one line' $publish "$work/empty.token"
 refused "none" 2 '--token-file: .*No such file' $publish "$work/no.token"
-refused "no token file at all" 2 'needs --token-file' publish "$work/one.json" --server "$url"
-refused "no server" 2 'needs --server' publish "$work/one.json" --token-file "$token"
-refused "plain HTTP beyond this machine" 2 'https only' publish "$work/one.json" --server http://example.org \
+refused "no token file at all" 2 'needs --token-file' publish "$work/one.json" "$url"
+refused "no server" 2 'publish takes FILE SERVER' publish "$work/one.json" --token-file "$token"
+refused "plain HTTP beyond this machine" 2 'https only' publish "$work/one.json" http://example.org \
     --token-file "$token"
-refused "a server that is not there" 1 'connect' publish "$work/one.json" --server http://127.0.0.1:1 \
+refused "a server that is not there" 1 'connect' publish "$work/one.json" http://127.0.0.1:1 \
     --token-file "$token"
-refused "no round at all" 2 'from 1' close "$url/v1/studies/$id" --token-file "$token" --round 0
+refused "no round at all" 2 'from 1' close "$url/v1/studies/$id" 0 --token-file "$token"
+refused "a round that is no number" 2 'from 1' close "$url/v1/studies/$id" 1.5 --token-file "$token"
 refused "a round that the study does not have" 1 '400: .*not the number of a round' close "$url/v1/studies/$id" \
-    --token-file "$token" --round 2
+    2 --token-file "$token"
 refused "a round of a study that is not there" 1 '404' close "$url/v1/studies/$(printf %43s | tr ' ' A)" \
     --token-file "$token"
 refused "an address that is no study's" 2 '/v1/studies/' close "$url" --token-file "$token"
@@ -184,9 +185,9 @@ chmod 600 "$work"/*.token
 stop_server
 start_server "$work/data" --token-file "$work/whole.token"
 token=$work/whole.token
-study publish "$work/one.json" --server "$url"
+study publish "$work/one.json" "$url"
 expect "a token of 500 characters is sent whole" $? 0
 stop_server
 start_server "$work/data" --token-file "$work/endless.token"
 expect "and one that no header holds is refused by the server" "$? $(grep -c 'too long; --token-file names' "$work/server.log")" "1 1"
-refused "a file that is no study" 2 'whole.token' publish "$token" --server "$url" --token-file "$token"
+refused "a file that is no study" 2 'whole.token' publish "$token" "$url" --token-file "$token"

@@ -66,7 +66,7 @@ chroot "$root" sh -c ". /etc/tremolo/serve.conf; exec setpriv --reuid $user --re
     >"$work/out" 2>"$work/err" &
 server=$!
 for _ in $(seq 300); do grep -q '^server key' "$work/out" && break; sleep 0.1; done
-inside sh -c "tremolo study init >/srv/study.json && tremolo study publish /srv/study.json --server http://127.0.0.1:$port \
+inside sh -c "tremolo study init >/srv/study.json && tremolo study publish /srv/study.json http://127.0.0.1:$port \
     --token-file /var/lib/tremolo/operator.token" >"$work/log" 2>&1
 expect "the service takes a study" $? 0
 id=$(inside tremolo study id /srv/study.json)

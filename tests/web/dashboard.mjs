@@ -560,7 +560,7 @@ await test('an empty server says which commands make a study', async () => {
         await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, studies: [], total: 0, matching: 0 }));
         await page.goto(`${setting.url}/`);
         await page.getByText('There is no study on this server yet').waitFor();
-        assert.match(await page.textContent('.empty code'), /^tremolo study init > study\.json\ntremolo study publish study\.json --server http/);
+        assert.match(await page.textContent('.empty code'), /^tremolo study init > study\.json\ntremolo study publish study\.json http/);
         assert.deepEqual(await accessibilityFindings(page), []);
         assert.equal(await overflows(page), false);
         await screenshot(page, `empty-${scheme}`);

@@ -86,7 +86,7 @@ class Server:
         """Publish a study; its address, for devices and for `fit`."""
         with tempfile.TemporaryDirectory(prefix="tremolo-") as folder:
             file = study.save(Path(folder) / "study.json")
-            self._operate(["study", "publish", str(file), "--server", self.url])
+            self._operate(["study", "publish", str(file), self.url])
         return f"{self.url}/v1/studies/{study.id}"
 
     def close_round(self, study: Study) -> None:

@@ -58,49 +58,10 @@ enum tremolo_status bus_nats_judge(struct nats_bus *bus, const char *what, natsS
 
 /* ---------------------------------------------------------------- connecting */
 
-/* What NATS calls credentials, or "user:password" from a file that only its owner may read. */
-static natsStatus set_credentials(struct nats_bus *bus, natsOptions *options)
-{
-    char text[4096];
-    struct stat about = {0};
-    FILE *file = fopen(bus->creds, "re");
-    if (file == NULL || fstat(fileno(file), &about) != 0) {
-        (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds, strerror(errno));
-        if (file != NULL) {
-            (void)fclose(file);
-        }
-        return NATS_INVALID_ARG;
-    }
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    (void)fclose(file);
-    natsStatus status = NATS_INVALID_ARG;
-    if (strstr(text, "BEGIN NATS USER JWT") != NULL) {
-        status = natsOptions_SetUserCredentialsFromFiles(options, bus->creds, NULL);
-    } else {
-        text[strcspn(text, "\r\n")] = '\0';
-        char *colon = strchr(text, ':');
-        if (colon == NULL) {
-            (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
-                                "neither credentials of NATS nor a line user:password");
-        } else if ((about.st_mode & 077) != 0) {
-            (void)bus_nats_fail(bus, TREMOLO_BAD_ARGUMENT, bus->creds,
-                                "others may read this secret; set its mode to 0600");
-        } else {
-            *colon = '\0';
-            status = natsOptions_SetUserInfo(options, text, colon + 1);
-        }
-    }
-    explicit_bzero(text, sizeof text);
-    return status;
-}
-
 static natsStatus set_secrets(struct nats_bus *bus, natsOptions *options)
 {
     natsStatus status = NATS_OK;
-    if (bus->creds != NULL) {
-        status = set_credentials(bus, options);
-    }
-    if (status == NATS_OK && (bus->ca != NULL || bus->cert != NULL)) {
+    if (bus->ca != NULL || bus->cert != NULL) {
         status = natsOptions_SetSecure(options, true);
     }
     if (status == NATS_OK && bus->ca != NULL) {
@@ -336,7 +297,6 @@ static void bus_nats_close(struct bus *base)
     disconnect(bus);
     quiet = is_quiet(bus, &bus->listening) && quiet;
     free(bus->url);
-    free(bus->creds);
     free(bus->ca);
     free(bus->cert);
     free(bus->key);
@@ -367,11 +327,9 @@ enum tremolo_status bus_open_nats(struct bus **bus, const struct tremolo_store_o
     bus_nats_store_calls(&made->base);
     bus_nats_message_calls(&made->base);
     made->url = copy_or_null(options->url);
-    made->creds = copy_or_null(options->creds);
     made->ca = copy_or_null(options->ca);
     made->cert = copy_or_null(options->cert);
     made->key = copy_or_null(options->key);
-    made->replicas = options->replicas;
     made->first = 1;
     (void)snprintf(made->name, sizeof made->name, "tremolo-%s", name);
     (void)snprintf(made->inbox, sizeof made->inbox, "_INBOX_%s", name);

@@ -45,13 +45,11 @@ struct nats_bus {
     natsConnection *connection;
     jsCtx *stream;
     char *url; /* servers, with commas */
-    char *creds;
     char *ca;
     char *cert;
     char *key;
     char name[64];
-    char inbox[80]; /* so that a user can be kept from listening to others' answers */
-    unsigned replicas;
+    char inbox[80];    /* so that a user can be kept from listening to others' answers */
     int64_t opened_ms; /* last attempt */
     struct listener listener[LISTENERS_MAX];
     size_t listeners;

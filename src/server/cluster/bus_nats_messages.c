@@ -180,7 +180,7 @@ static enum tremolo_status make_queue(struct nats_bus *bus)
     jsStreamConfig config;
     bus_nats_stream_config(&config, mqtt_stream, &subjects);
     config.Retention = js_WorkQueuePolicy;
-    return bus_nats_make_stream(bus, &config, bus->replicas);
+    return bus_nats_make_stream(bus, &config, 0);
 }
 
 static enum tremolo_status start_pulling(struct nats_bus *bus)

@@ -399,7 +399,7 @@ static enum tremolo_status bus_nats_make(struct bus *base, const char *stream, c
     }
     bus_nats_stream_config(&config, stream, &subjects);
     config.AllowDirect = true;
-    return bus_nats_make_stream(bus, &config, replicas > 0 ? replicas : bus->replicas);
+    return bus_nats_make_stream(bus, &config, replicas);
 }
 
 /* The bucket as NATS' own tools would make it, with one revision a key. */
@@ -412,7 +412,7 @@ enum tremolo_status bus_nats_make_bucket(struct nats_bus *bus)
     config.AllowRollup = true;
     config.DenyDelete = true;
     config.AllowDirect = true;
-    return bus_nats_make_stream(bus, &config, bus->replicas);
+    return bus_nats_make_stream(bus, &config, 0);
 }
 
 void bus_nats_store_calls(struct bus *bus)

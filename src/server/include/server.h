@@ -21,15 +21,13 @@
 #include "tremolo_status.h"
 
 /* A clustered store, "nats://HOST:PORT[,HOST:PORT...]"; url NULL: none. Files are
- * PEM; creds is what NATS calls credentials, or one line "user:password". */
+ * PEM. */
 struct tremolo_store_options {
     const char *url;
-    const char *creds;
     const char *ca;
     const char *cert;
     const char *key;
-    unsigned shards;   /* of studies made from now on; 0: 8 */
-    unsigned replicas; /* of streams; 0: three, or as many as there are nodes */
+    unsigned shards; /* of studies made from now on; 0: 8 */
 };
 
 struct tremolo_server_options {
@@ -41,7 +39,6 @@ struct tremolo_server_options {
     FILE *log;                          /* one JSON object a line; NULL: silent */
     uint16_t port;                      /* 0: any free one */
     unsigned threads;                   /* for requests; 0: see tremolo-serve(1), at most 16 */
-    unsigned connections;               /* at once; 0: as files allow, at most 20000 */
     unsigned request_seconds;           /* for a head, for a body, and idle */
     struct tremolo_store_options store; /* url NULL: the log is in `data` */
     unsigned quota; /* reports a minute to open studies from one source; 0: no limit */
@@ -53,8 +50,8 @@ struct tremolo_server_options {
 };
 #define TREMOLO_SERVER_DEFAULTS                                                                    \
     {                                                                                              \
-        NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 0, 30,                                 \
-            {NULL, NULL, NULL, NULL, NULL, 0, 0}, 0, NULL, false, false                            \
+        NULL, "127.0.0.1", NULL, NULL, NULL, NULL, 8787, 0, 30, {NULL, NULL, NULL, NULL, 0}, 0,    \
+            NULL, false, false                                                                     \
     }
 
 struct tremolo_server; /* opaque */

@@ -176,7 +176,6 @@ struct http_options {
     const char *tls_cert, *tls_key; /* PEM files; NULL: without TLS */
     const char *token;              /* the operator's */
     unsigned threads;               /* 0: as many as pay */
-    unsigned connections;           /* 0: as open files allow */
     unsigned request_seconds;       /* for a head, for a body, and idle */
     struct log *log;
     _Atomic bool *stopping; /* set by http_stop() */

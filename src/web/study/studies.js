@@ -206,7 +206,7 @@ function emptyCard() {
         element('h2', { text: 'There is no study on this server yet' }),
         element('p', { text: 'Whoever runs it makes one, on the machine it runs on:' }),
         element('pre', {}, element('code', { text: 'tremolo study init > study.json\n'
-            + `tremolo study publish study.json --server ${location.origin} --token-file DATA/operator.token` })),
+            + `tremolo study publish study.json ${location.origin} --token-file DATA/operator.token` })),
         element('p', { class: 'facts', text: 'This page shows it as soon as it is there.' }));
 }
 

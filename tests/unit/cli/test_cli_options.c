@@ -53,7 +53,7 @@ static const struct cli_command command = {.name = "try",
                                            .usage = "try FILE",
                                            .rules = rules,
                                            .rule_count = sizeof rules / sizeof rules[0],
-                                           .operand = "one file"};
+                                           .operand = "FILE"};
 
 static struct options_given given;
 
