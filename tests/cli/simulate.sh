@@ -165,7 +165,7 @@ refused "negative epsilon" 2 'epsilon must be' "$dir/known.csv" --response y --e
 refused "epsilon that is no number" 2 'epsilon must be' "$dir/known.csv" --response y --epsilon x
 refused "no epsilon" 2 '--epsilon is needed' "$dir/known.csv" --response y
 refused "no response" 2 'response NAME is needed' "$dir/known.csv" --epsilon 1
-refused "no file" 2 'one CSV file' --response y --epsilon 1
+refused "no file" 2 'DATA.csv' --response y --epsilon 1
 refused "unknown option" 2 'unknown option' "$dir/known.csv" --frobnicate
 refused "unknown method" 2 'method must be' "$dir/known.csv" --response y --epsilon 1 --method magic
 refused "delta 1" 2 'delta must be' "$dir/known.csv" --response y --epsilon 1 --delta 1
