@@ -7,7 +7,15 @@
  * the raw data, which the server never sees.
  *
  * Devices here live as long as the demonstration, so their ledgers are
- * written but not synced; everything on the server's side is. */
+ * written but not synced; everything on the server's side is.
+ *
+ * The estimates are read from the server as any reader does, over HTTP: the demonstration has no
+ * access that a stranger lacks, except to the operator's token, with which it opens studies and ends
+ * rounds. People are a function of their number, so raw data are made twice, on the device and for
+ * the comparison, and never stored.
+ *
+ * Locks: `lock` guards `why`, the first reason for a failure. `next` and `failed` are atomic. All
+ * else in struct demo is written only while no device thread runs. */
 #include "cli.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
-/* fetch.c -- one exchange with a server, for commands. */
+/* fetch.c -- one exchange with a server, for commands.
+ *
+ * Commands ask once and print what came: they do not retry, because a person or a script sees the
+ * failure and decides. Devices are different, their client (host/client) repeats a report until it is
+ * acknowledged. What a server says is cleaned before it reaches a terminal (common.c). */
 #include "fetch.h"
 
 #include <jansson.h>

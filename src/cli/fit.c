@@ -55,6 +55,7 @@ static const struct option_rule rules[] = {
 
 /* -------------------------------------------------------------- estimating */
 
+/* A file of reports is decoded and fitted in this process. */
 static int fit_file(const struct fit_options *options, const char *path)
 {
     char error[TREMOLO_REPORT_FILE_ERROR_BYTES], *text = NULL;
@@ -85,6 +86,7 @@ static int fetch_estimate(char **text, const char *where, const struct fit_optio
     return code == CLI_DONE ? fetch_text(text, command, url, NULL) : code;
 }
 
+/* The document's text, from a server's address or a directory; the caller frees it. */
 static int read_estimate(char **text, const char *where, const struct fit_options *options)
 {
     char words[TREMOLO_WORDS_BYTES];

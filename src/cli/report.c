@@ -1,4 +1,12 @@
-/* report.c -- `tremolo report`: send this device's report to a study. */
+/* report.c -- `tremolo report`: send this device's report to a study.
+ *
+ * host/client does what a device must do, in this order: fetch and verify the study, ask the policy,
+ * make the noise, write the charge to the ledger, and only then send. This file reads the files that
+ * options name, hands them over and prints receipts.
+ *
+ * The library names no options, because other programs have none: where an option helps against a
+ * refusal, help_of() adds its name to the library's sentence. The sample and the keys are wiped before
+ * the command ends. */
 #include "cli.h"
 
 #include <jansson.h>
@@ -77,6 +85,8 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- files */
 
+/* The name is base64url, as `study enrol` prints it, because a device's name is bytes. The length is
+ * taken from the text: four characters hold three bytes. */
 static int read_name(struct options *options)
 {
     size_t length = strlen(options->device) * 3 / 4;
@@ -90,6 +100,8 @@ static int read_name(struct options *options)
     return CLI_DONE;
 }
 
+/* Read everything before the first exchange: a mistyped file name must cost neither a ledger nor a
+ * request. The client's options point into `options`, which must live as long as the client. */
 static int read_files(struct options *options)
 {
     int code = CLI_DONE;
@@ -131,6 +143,9 @@ static double epsilon_left(double mu_squared, double delta)
     return known ? fmax(epsilon.lower, 0) : 0;
 }
 
+/* One line a receipt, flushed at once: with --follow days may lie between two of them. What is left
+ * is rounded down, so that no more is shown than there is. Returns -1 to stop following, when
+ * the line could not be written. */
 static int print_receipt(void *context, const struct tremolo_client_receipt *receipt)
 {
     const struct options *options = context;
@@ -169,6 +184,8 @@ static int print_receipt(void *context, const struct tremolo_client_receipt *rec
     return fflush(stdout) == 0 ? 0 : -1;
 }
 
+/* Give the sample to the client and report, once or in every round. A closed round is reported
+ * before a bad sample, because a person cannot correct the first. */
 static enum tremolo_status run_client(struct tremolo_client *client, struct options *options)
 {
     struct tremolo_client_receipt receipt;
@@ -225,6 +242,7 @@ static const char *help_of(enum tremolo_status status, const struct options *opt
     }
 }
 
+/* The client's own sentence comes first; the status's is for failures before there is a client. */
 static int run_with(struct options *options)
 {
     struct tremolo_client *client = NULL;

@@ -3,7 +3,12 @@
  * Fetch the data sets, build the five tasks, tune the paper's three methods, sweep epsilon for them
  * and for `auto` (lab/reproduction.c), and write what came out. Numbers go into CSV tables, all
  * digits, for programs. One JSON document has the curves and the words; the text and the page are
- * made from it, as of every other result, and the page draws the curves with the dashboard's charts. */
+ * made from it, as of every other result, and the page draws the curves with the dashboard's charts.
+ *
+ * A run takes minutes, so all files are made in a hidden folder inside the output folder and moved at
+ * the end, the page last: where report.html is, all the rest is, and a run that fails leaves an
+ * earlier result as it was. The data sets are fetched once and stay. The same seed is used always, so
+ * two runs on any number of threads write the same tables. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,9 @@
 /* serve.c -- `tremolo serve`: run the server until a signal says stop.
  *
+ * The server itself is server/; this file takes options, prints the address and the public key, which
+ * devices pin, and waits. Beyond loopback it refuses to start without TLS unless --plain-http says
+ * that a proxy does it: the operator's token must not cross a network in the clear by mistake.
+ *
  * SIGTERM and SIGINT drain, checkpoint and end; SIGHUP reads the certificate
  * files again. Signals are waited for in one place, so nothing runs in a
  * handler. */
@@ -81,6 +85,7 @@ static const struct option_rule rules[] = {
     STORE_SIZE_RULES(struct serve_arguments, options.store, NULL),
 };
 
+/* 127.0.0.0/8 and ::1. Names are not resolved: the address is numeric, as its option checked. */
 static bool is_loopback(const char *address)
 {
     struct in_addr four;
@@ -99,6 +104,8 @@ static bool is_exposed(const struct serve_arguments *arguments)
     return options->tls_cert == NULL && !arguments->plain_http && !is_loopback(options->address);
 }
 
+/* Returns on SIGTERM or SIGINT. A certificate that cannot be read again is no reason to end: the old
+ * one may still be good for days. */
 static void wait_for_end(struct tremolo_server *server, const sigset_t *signals)
 {
     int signal_number = 0;
