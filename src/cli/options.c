@@ -8,7 +8,10 @@
  * much), then the rest, each of which overrides what the file says, wherever it stands.
  *
  * Every refusal is one sentence that names the option as typed and what it must be. The same words,
- * made from the bounds in the table, are in --help and in the manual, so they cannot differ. */
+ * made from the bounds in the table, are in --help and in the manual, so they cannot differ.
+ *
+ * Nothing here allocates: texts point into argv, which outlives the command, and each number of
+ * options or operands has a named limit. */
 #include "options.h"
 
 #include <arpa/inet.h>

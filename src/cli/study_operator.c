@@ -2,7 +2,11 @@
  * device, fetch what was published, move it between a directory and a clustered store.
  *
  * The file is read and checked here first, and its normalised form is sent, so
- * that the server's id must be the one computed here. */
+ * that the server's id must be the one computed here.
+ *
+ * Each action is one request, or two to find the current round. An answer can be lost after the server
+ * has acted, so every action may be repeated: publishing a study that exists changes nothing, a round
+ * is closed by its number, a device's key is computed again from its name. */
 #include "study.h"
 
 #include <inttypes.h>
@@ -34,7 +38,8 @@ static const char *ask_again(char words[80], const struct study_options *options
     return options->round > 0 ? words : "";
 }
 
-/* POST as the operator; *answer is the caller's. */
+/* POST as the operator; *answer is the caller's, and NULL after a failure. The token is read just
+ * before it is sent and wiped after it, and never travels in the clear beyond this machine. */
 static int post(json_t **answer, const struct study_options *options, const char *url,
                 const char *body, long expected)
 {
@@ -220,8 +225,8 @@ static int publish_study(const struct study_options *options, const struct tremo
 
 /* ---------------------------------------------------------------- close */
 
-/* The answer is the round that is current now. */
-/* The server counts rounds from 0 and people from 1. */
+/* The answer is the round that is current now. The server counts rounds from 0 and people from 1;
+ * --json keeps the server's numbers, because programs compare them with other answers. */
 static int report_closed(const struct study_options *options, json_t *answer)
 {
     long long current = member_integer(answer, "round") + 1;
