@@ -310,20 +310,15 @@ static void print_advice(const struct simulate_options *options,
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)
 {
     struct tremolo_simulation_result *result = NULL;
-    const char *constant = NULL;
-    char error[TREMOLO_TABLE_ERROR_BYTES];
     struct tremolo_refusal refusal;
     int code = CLI_DONE;
-    if (!tremolo_simulation_fits(&options->simulation, design, &refusal)) {
-        return options_refuse(command, &refusal);
-    }
     options->simulation.experiment.progress = &progress_bar;
     enum tremolo_status status =
-        tremolo_simulation_run(&result, &constant, &options->simulation, design);
-    if (status != TREMOLO_OK) {
-        tremolo_simulation_explain(error, status, constant, &options->simulation);
-        code = cli_fail(status == TREMOLO_SINGULAR ? CLI_USAGE : cli_exit_of(status), command, "%s",
-                        error);
+        tremolo_simulation_run(&result, &refusal, &options->simulation, design);
+    if (status == TREMOLO_OUT_OF_BOUNDS || status == TREMOLO_SINGULAR) {
+        code = options_refuse(command, &refusal);
+    } else if (status != TREMOLO_OK) {
+        code = cli_fail(cli_exit_of(status), command, "%s", refusal.why);
     } else {
         code = estimate_show(command, simulation_document(result), &options->wish);
     }

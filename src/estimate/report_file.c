@@ -67,26 +67,20 @@ static const struct document_row more_samples[] = {{.key = "samples",
                                                    {.key = NULL}};
 
 /* The numbers of the second line, and what they must be. */
-static const struct real {
-    const char *name;
-    size_t place; /* in struct tremolo_report_header */
-    double least;
-    bool above; /* the least itself is not enough */
-} reals[] = {
-#define REAL(member, ...)                                                                          \
-    {                                                                                              \
-#member, offsetof(struct tremolo_report_header, member), __VA_ARGS__                       \
-    }
-    REAL(step, 0, false),
-    REAL(radius, 0, false),
-    REAL(feature_bound, 0, true),
-    REAL(response_bound, 0, true),
-    REAL(distance, 0, false),
-    REAL(delta, 0, false),
-    REAL(response_centre, -INFINITY, false),
-    REAL(response_scale, 0, true),
-};
-enum { REALS = sizeof reals / sizeof reals[0] };
+#define REAL(member, flags)                                                                        \
+    DOCUMENT_ROW(#member, REAL, flags, DOCUMENT_AT(struct tremolo_report_header, member),          \
+                 .high = INFINITY)
+static const struct document_row reals[] = {
+    REAL(step, 0),
+    REAL(radius, 0),
+    REAL(feature_bound, DOCUMENT_ABOVE),
+    REAL(response_bound, DOCUMENT_ABOVE),
+    REAL(distance, 0),
+    REAL(delta, 0),
+    DOCUMENT_ROW("response_centre", REAL, 0,
+                 DOCUMENT_AT(struct tremolo_report_header, response_centre)),
+    REAL(response_scale, DOCUMENT_ABOVE),
+    {NULL}};
 
 /* ---------------------------------------------------------------- writing */
 
@@ -100,10 +94,9 @@ static json_t *names_json(const struct tremolo_report_header *header)
 }
 
 /* NULL, and freed, without memory. */
-static void add_integers(json_t **object, const struct tremolo_study *study,
-                         const struct document_row *rows)
+static void add_numbers(json_t **object, const void *of, const struct document_row *rows)
 {
-    if (json_object_update_new(*object, document_json(rows, study)) != 0) {
+    if (json_object_update_new(*object, document_json(rows, of)) != 0) {
         json_decref(*object);
         *object = NULL;
     }
@@ -117,14 +110,14 @@ static json_t *study_json(const struct tremolo_study *study)
         (void)snprintf(id + 2 * i, 3, "%02x", study->id[i]);
     }
     json_t *made = json_pack("{s:s}", "id", id);
-    add_integers(&made, study, all_integers);
+    add_numbers(&made, study, all_integers);
     if (study->samples > 1) {
-        add_integers(&made, study, more_samples);
+        add_numbers(&made, study, more_samples);
     }
     if (study->release == TREMOLO_RELEASE_BALLOT) {
         /* Without it a file of ballots would be read as noisy samples. */
         json_latch_set(&made, "release", json_string("ballot"));
-        add_integers(&made, study, ballot_integers);
+        add_numbers(&made, study, ballot_integers);
     }
     return made;
 }
@@ -138,13 +131,7 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
         json_latch_numbers(header->centre, d), "scale", json_latch_numbers(header->scale, d),
         "names", names_json(header), "response", header->response, "unit", header->unit, "range",
         json_latch_numbers(header->range, d + 1), "inputs", inputs_json(header->inputs));
-    for (size_t i = 0; i < REALS; i++) {
-        const double *value = (const void *)((const char *)header + reals[i].place);
-        json_latch_set(&root, reals[i].name, json_real(*value));
-    }
-    if (header->standardised) {
-        json_latch_set(&root, "standardised", json_true());
-    }
+    add_numbers(&root, header, reals);
     bool good = root != NULL && fputs(first_line, file) != EOF &&
                 json_dumpf(root, file, JSON_LATCH_EXACT) == 0 && fputc('\n', file) != EOF;
     json_decref(root);
@@ -269,22 +256,6 @@ static const char *take_own_units(struct tremolo_report_header *header, const js
                : "the study's line: inputs must be sound and make as many features as there are";
 }
 
-/* The single numbers of the line, each within its own limit. */
-static bool take_scalars(struct tremolo_report_header *header, const json_t *root)
-{
-    for (size_t i = 0; i < REALS; i++) {
-        double value = json_latch_member(root, reals[i].name);
-        if (!isfinite(value) || value < reals[i].least ||
-            (reals[i].above && value == reals[i].least)) {
-            return false;
-        }
-        memcpy((char *)header + reals[i].place, &value, sizeof value);
-    }
-    /* Ballots have no delta. */
-    return header->study.release == TREMOLO_RELEASE_BALLOT ? header->delta == 0
-                                                           : header->delta > 0 && header->delta < 1;
-}
-
 /* The study as the device's own check accepts it. Its bounds are the widest, because the file has scaled
  * integers, not a person's values. */
 static bool take_header(struct tremolo_report_header *header, const json_t *root)
@@ -302,8 +273,14 @@ static bool take_header(struct tremolo_report_header *header, const json_t *root
     header->study.response_bounds = bounds;
     header->centre = take_reals(json_object_get(root, "centre"), d, false);
     header->scale = take_reals(json_object_get(root, "scale"), d, true);
-    return header->centre != NULL && header->scale != NULL && take_scalars(header, root) &&
-           take_names(header, root) && tremolo_study_check(&header->study) == TREMOLO_OK;
+    if (header->centre == NULL || header->scale == NULL || !document_take(reals, root, header)) {
+        return false;
+    }
+    /* Ballots have no delta. */
+    bool delta = header->study.release == TREMOLO_RELEASE_BALLOT
+                     ? header->delta == 0
+                     : header->delta > 0 && header->delta < 1;
+    return delta && take_names(header, root) && tremolo_study_check(&header->study) == TREMOLO_OK;
 }
 
 /* One line of at most `capacity` bytes, its newline removed. */

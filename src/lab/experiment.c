@@ -169,8 +169,7 @@ enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char *
                                        double test_share, enum tremolo_scaling scaling,
                                        bool protect_all, uint64_t seed)
 {
-    struct tremolo_split made = {.d = design->features,
-                                 .standardised = scaling == TREMOLO_SCALING_STANDARD};
+    struct tremolo_split made = {.d = design->features};
     size_t *order = malloc(design->rows * sizeof *order);
     if (order == NULL || !allocate(&made, design->rows)) {
         free(order);
@@ -329,7 +328,6 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
         .feature_bound = ballots ? 1 : split->bound,
         .response_bound = ballots ? 1 : split->response_bound,
         .distance = options->neighbours == TREMOLO_NEIGHBOURS_ANY ? 0 : options->distance,
-        .standardised = split->standardised,
         .delta = ballots ? 0 : options->delta,
         .centre = split->centre,
         .scale = split->scale,

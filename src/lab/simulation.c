@@ -6,6 +6,7 @@
  * prediction become the estimate, by the same calls that an estimate of real reports takes; the others
  * only show how much R^2 varies.
  *
+ * Before that, a request is settled: what a caller leaves open follows from the study and the method.
  * A simulation reads the raw table, so what it measures on raw rows is not private; that is in the member
  * "simulation". What reports of real devices would say and promise is in the same members as in every estimate. */
 #include "simulation_json.h"
@@ -17,12 +18,180 @@
 #include <time.h>
 
 #include "experiment.h"
+#include "inputs.h"
+#include "ledger_file.h"
+#include "refuse.h"
 #include "regression.h"
 #include "study_internal.h"
 #include "words.h"
 
 /* Of the intervals. */
 static const double usual_level = 0.95;
+
+/* ---------------------------------------------------------------- what is asked for
+ *
+ * What was not asked for follows from the method, the guarantee and the study. What was asked for
+ * and would have no effect is refused, because the caller expects one. The paper's mechanism
+ * (modulation, step, ball) has no parameters here: a study file fixes it, and without one the
+ * paper's own values hold. */
+
+/* Without the system's entropy the seed is 1: a simulation has no real people to
+ * protect, so that is no failure. */
+void tremolo_simulation_begin(struct tremolo_simulation *simulation)
+{
+    *simulation = (struct tremolo_simulation){
+        .experiment = {.epsilon = NAN,
+                       .delta = NAN,
+                       .neighbours = TREMOLO_NEIGHBOURS_ANY,
+                       .protect_all = true,
+                       .ridge = 0.5,
+                       .threads = tremolo_processors()},
+        .release_follows = true,
+        .test_share = 0.2,
+        .repeats = 1,
+    };
+    if (tremolo_host_entropy(NULL, (uint8_t *)&simulation->seed, sizeof simulation->seed) != 0) {
+        simulation->seed = 1;
+    }
+    simulation->seed &= UINT64_C(0xffffffff); /* short enough to be typed again */
+}
+
+/* The order is the caller's: what is set after this overrides the study. */
+void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
+                                   const struct tremolo_study_file *study)
+{
+    const struct tremolo_study_terms *terms = tremolo_study_file_terms(study);
+    struct tremolo_experiment_options *experiment = &simulation->experiment;
+    size_t coordinates = tremolo_study_file_dimension(study) + terms->response_private;
+    /* The whole box is that of the columns which are simulated, and has their size. */
+    simulation->clip = terms->clip != sqrt((double)coordinates) ? terms->clip : 0;
+    simulation->release_follows = false;
+    experiment->study = tremolo_study_file_device(study);
+    experiment->release = terms->release;
+    experiment->epsilon = terms->epsilon;
+    experiment->delta = terms->release == TREMOLO_RELEASE_SAMPLE ? terms->delta : NAN;
+    experiment->neighbours =
+        terms->distance > 0 ? TREMOLO_NEIGHBOURS_DISTANCE : TREMOLO_NEIGHBOURS_ANY;
+    experiment->distance = terms->distance;
+    experiment->protect_all = terms->response_private;
+    experiment->calibration = terms->calibration;
+    experiment->samples = terms->samples;
+    experiment->vectors = terms->vectors;
+    experiment->alpha = terms->alpha;
+    experiment->lambda = terms->lambda;
+    experiment->omega = terms->omega;
+    if (terms->protocol != TREMOLO_STUDY_ONE_SHOT) {
+        experiment->method = TREMOLO_EXPERIMENT_ITERATIVE;
+        experiment->rounds = terms->rounds;
+    }
+}
+
+/* ---------------------------------------------------------------- what has no effect */
+
+/* A ballot has one method and no delta. */
+static bool check_ballot(const struct tremolo_simulation *simulation, bool delta_asked,
+                         struct tremolo_refusal *refusal)
+{
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    if (experiment->neighbours != TREMOLO_NEIGHBOURS_ANY) {
+        return refuse_member(refusal, "neighbours",
+                             "must be any for ballots, which protect any two people; a distance "
+                             "needs the release sample");
+    }
+    if (experiment->method != TREMOLO_EXPERIMENT_AUTO &&
+        experiment->method != TREMOLO_EXPERIMENT_OLS) { /* which reads what no device sends */
+        return refuse_member(refusal, "method", "%s needs the release sample",
+                             tremolo_experiment_method_name(experiment->method));
+    }
+    if (delta_asked) {
+        return refuse_member(refusal, "delta",
+                             "has no effect on ballots; it needs the release sample");
+    }
+    double ballots = (double)tremolo_experiment_releases(experiment);
+    double each = experiment->epsilon / ballots;
+    return (each >= TREMOLO_RANK_EPSILON_MIN && each <= TREMOLO_RANK_EPSILON_MAX) ||
+           refuse_member(refusal, "epsilon", "of %s must be from %g to %g",
+                         ballots > 1 ? "each of a device's ballots" : "ballots",
+                         TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
+}
+
+/* A device counts its releases in 16 bits. */
+static bool check_rounds(const struct tremolo_experiment_options *experiment, bool asked,
+                         struct tremolo_refusal *refusal)
+{
+    if (asked && !tremolo_experiment_takes_rounds(experiment->method)) {
+        return refuse_member(refusal, "rounds", "has no effect with the method %s",
+                             tremolo_experiment_method_name(experiment->method));
+    }
+    return tremolo_experiment_releases(experiment) <= UINT16_MAX ||
+           refuse_member(refusal, "rounds",
+                         "of %zu with %zu samples of a device in each are more than %d releases",
+                         experiment->rounds, experiment->samples, UINT16_MAX);
+}
+
+/* ---------------------------------------------------------------- what follows */
+
+/* NaN means "not asked for". */
+static double or_else(double value, double otherwise)
+{
+    return isnan(value) ? otherwise : value;
+}
+
+/* What only the method decides. A ball is in the study's scaled units, which are the
+ * simulation's, too. */
+static void set_method(struct tremolo_simulation *simulation,
+                       const struct tremolo_study_file *study)
+{
+    struct tremolo_experiment_options *experiment = &simulation->experiment;
+    const struct tremolo_study_terms *terms =
+        study != NULL ? tremolo_study_file_terms(study) : NULL;
+    bool paper = experiment->method != TREMOLO_EXPERIMENT_AUTO &&
+                 experiment->method != TREMOLO_EXPERIMENT_OLS;
+    if (study == NULL && paper) {
+        experiment->vectors = 1;
+        experiment->alpha = 0.5;
+        experiment->lambda = 0.2;
+        experiment->omega = 1;
+    }
+    bool theirs = terms != NULL && terms->protocol == TREMOLO_STUDY_ITERATIVE &&
+                  tremolo_experiment_takes_rounds(experiment->method);
+    experiment->step = theirs ? terms->step : 0.8;
+    experiment->radius = theirs ? terms->radius : 0;
+    experiment->rounds = experiment->rounds > 0 ? experiment->rounds : 10;
+    experiment->delta = or_else(experiment->delta, 1e-5);
+    simulation->scaling = experiment->release == TREMOLO_RELEASE_BALLOT ? TREMOLO_SCALING_RANGES
+                                                                        : TREMOLO_SCALING_BOUNDS;
+    if (terms != NULL && experiment->epsilon != terms->epsilon) {
+        experiment->study = NULL; /* another guarantee has other integers */
+    }
+}
+
+/* What was asked for is found before defaults replace what was not. */
+bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
+                               const struct tremolo_study_file *study,
+                               struct tremolo_refusal *refusal)
+{
+    struct tremolo_experiment_options *experiment = &simulation->experiment;
+    const struct tremolo_study_terms *terms =
+        study != NULL ? tremolo_study_file_terms(study) : NULL;
+    bool theirs = terms != NULL && terms->protocol != TREMOLO_STUDY_ONE_SHOT;
+    bool rounds_asked = experiment->rounds != (theirs ? terms->rounds : 0);
+    bool delta_theirs = terms != NULL && terms->release == TREMOLO_RELEASE_SAMPLE &&
+                        experiment->delta == terms->delta;
+    bool delta_asked = !isnan(experiment->delta) && !delta_theirs;
+    if (simulation->release_follows) {
+        bool can = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY &&
+                   experiment->method == TREMOLO_EXPERIMENT_AUTO;
+        experiment->release = can ? TREMOLO_RELEASE_BALLOT : TREMOLO_RELEASE_SAMPLE;
+    }
+    set_method(simulation, study);
+    if (isnan(experiment->epsilon) && experiment->method != TREMOLO_EXPERIMENT_OLS) {
+        return refuse_member(refusal, "epsilon", "is needed");
+    }
+    return check_rounds(experiment, rounds_asked, refusal) &&
+           (experiment->release != TREMOLO_RELEASE_BALLOT ||
+            check_ballot(simulation, delta_asked, refusal));
+}
 
 /* ---------------------------------------------------------------- what devices do to values */
 
@@ -109,7 +278,7 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
                                           const struct tremolo_outcome *outcome)
 {
     const struct tremolo_design *design = result->design;
-    const struct tremolo_experiment_options *options = &result->simulation->experiment;
+    const struct tremolo_experiment_options *options = &result->simulation.experiment;
     const struct tremolo_units units = units_of(split);
     struct tremolo_estimate *estimate = &result->estimate;
     size_t d = design->features;
@@ -164,7 +333,7 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
                                     const struct tremolo_outcome *outcome)
 {
-    const struct tremolo_experiment_options *options = &result->simulation->experiment;
+    const struct tremolo_experiment_options *options = &result->simulation.experiment;
     struct tremolo_estimate *estimate = &result->estimate;
     const struct tremolo_units units = units_of(split);
     struct tremolo_fit fit = outcome->fit;
@@ -213,7 +382,7 @@ static enum tremolo_status keep_first(struct tremolo_simulation_result *result,
                                       const struct tremolo_split *split,
                                       const struct tremolo_outcome *outcome)
 {
-    bool noisy = result->simulation->experiment.release == TREMOLO_RELEASE_SAMPLE;
+    bool noisy = result->simulation.experiment.release == TREMOLO_RELEASE_SAMPLE;
     result->dimension = split->d;
     result->devices = split->train;
     result->held_out = split->test;
@@ -243,7 +412,7 @@ static enum tremolo_status measure(double *r2, struct tremolo_outcome *outcome,
 static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
                                   size_t number)
 {
-    const struct tremolo_simulation *simulation = result->simulation;
+    const struct tremolo_simulation *simulation = &result->simulation;
     struct tremolo_experiment_options ols = simulation->experiment, chosen = simulation->experiment;
     struct tremolo_split split = {0};
     struct tremolo_outcome outcome = {.evidence = NULL};
@@ -297,8 +466,8 @@ static double mean_of(const double *values, size_t count)
 /* What all repeats say together. */
 static void sum_up(struct tremolo_simulation_result *result)
 {
-    size_t repeats = result->simulation->repeats;
-    size_t from = casts_ballots(result->simulation) ? result->dimension : 0;
+    size_t repeats = result->simulation.repeats;
+    size_t from = casts_ballots(&result->simulation) ? result->dimension : 0;
     double squares = 0;
     result->r2_mean = mean_of(result->r2, repeats);
     result->ols_mean = mean_of(result->r2_ols, repeats);
@@ -311,9 +480,57 @@ static void sum_up(struct tremolo_simulation_result *result)
     }
 }
 
+/* Each feature and the intercept need a device, and one more leaves a residual. */
+static bool fits(const struct tremolo_simulation *simulation, const struct tremolo_design *design,
+                 size_t train, struct tremolo_refusal *refusal)
+{
+    const struct tremolo_experiment_options *experiment = &simulation->experiment;
+    size_t m = experiment->method != TREMOLO_EXPERIMENT_OLS ? experiment->vectors : 0;
+    size_t more = tremolo_experiment_takes_rounds(experiment->method) ? 1 : 0;
+    if (train < design->features + 2) {
+        return refuse_member(refusal, NULL,
+                             "%zu features need at least %zu devices, and %zu are left of %zu rows",
+                             design->features, design->features + 2, train, design->rows);
+    }
+    if (experiment->neighbours == TREMOLO_NEIGHBOURS_DISTANCE && design->inputs != NULL &&
+        tremolo_inputs_derive(design->inputs)) {
+        return refuse_member(refusal, "neighbours",
+                             "must be any where terms are computed: how far apart two people are "
+                             "says little of how far apart their terms are");
+    }
+    return m == 0 || m + more <= design->features ||
+           refuse_member(refusal, NULL, "%zu vectors do not fit into %zu features", m,
+                         design->features);
+}
+
+/* A split can be unlucky, which a caller cannot know from the status alone. Only noise that no device
+ * can make, and columns, have a remedy that we know. */
+static enum tremolo_status explain(struct tremolo_refusal *refusal, enum tremolo_status status,
+                                   const char *constant, double epsilon)
+{
+    if (status == TREMOLO_SINGULAR && constant != NULL) {
+        (void)refuse_member(refusal, NULL,
+                            "'%s' is the same in all training rows of a split, as a rare answer "
+                            "can be, or too large to scale; try another seed or, if it is a "
+                            "feature, leave its column out",
+                            constant);
+    } else if (status == TREMOLO_SINGULAR) {
+        (void)refuse_member(refusal, NULL,
+                            "the features depend linearly on one another; leave some out");
+    } else if (status == TREMOLO_UNREACHABLE) {
+        (void)refuse_member(refusal, NULL,
+                            "no noise the device can make gives epsilon %g for this data's range; "
+                            "clip outliers or ask for another epsilon",
+                            epsilon);
+    } else {
+        (void)refuse_member(refusal, NULL, "%s", tremolo_status_sentence(status));
+    }
+    return status;
+}
+
 /* Memory for all repeats is taken first, so that a simulation of hours does not fail at its end. */
 enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **result,
-                                           const char **constant,
+                                           struct tremolo_refusal *refusal,
                                            const struct tremolo_simulation *simulation,
                                            const struct tremolo_design *design)
 {
@@ -321,20 +538,19 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **re
     size_t releases = tremolo_experiment_takes_rounds(experiment->method) ? experiment->rounds : 1;
     size_t train = design->rows - (size_t)(simulation->test_share * (double)design->rows);
     double start = seconds_now();
-    struct tremolo_simulation_result *made = calloc(1, sizeof *made);
-    *constant = NULL;
-    if (made == NULL) {
-        return TREMOLO_NO_MEMORY;
+    const char *constant = NULL;
+    if (!fits(simulation, design, train, refusal)) {
+        return TREMOLO_OUT_OF_BOUNDS;
     }
-    made->simulation = simulation;
+    struct tremolo_simulation_result *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return explain(refusal, TREMOLO_NO_MEMORY, NULL, 0);
+    }
+    made->simulation = *simulation;
     made->design = design;
+    made->dropped = design->dropped;
     made->clamps = casts_ballots(simulation) || clamps(simulation, design);
     made->clips = clips(simulation, design);
-    made->clip = simulation->clip;
-    made->dropped = design->dropped;
-    made->seed = simulation->seed;
-    made->scale = simulation->scaling;
-    made->epsilon = experiment->epsilon;
     made->r2 = calloc(simulation->repeats, sizeof *made->r2);
     made->r2_ols = calloc(simulation->repeats, sizeof *made->r2_ols);
     made->clamped = calloc(design->features + 1, sizeof *made->clamped);
@@ -344,12 +560,12 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **re
     tremolo_progress_begin(experiment->progress, "simulating",
                            simulation->repeats * releases * train);
     for (size_t r = 0; r < simulation->repeats && status == TREMOLO_OK; r++) {
-        status = repeat(made, constant, r);
+        status = repeat(made, &constant, r);
     }
     tremolo_progress_end(experiment->progress);
     if (status != TREMOLO_OK) {
         tremolo_simulation_free(made);
-        return status;
+        return explain(refusal, status, constant, experiment->epsilon);
     }
     sum_up(made);
     made->seconds = seconds_now() - start;
@@ -378,7 +594,7 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
  * Bounds that are too narrow bias a study without a trace in its reports; a simulation has the raw
  * values and can count those beyond. Counted are those of the first repeat's devices. */
 
-enum { NAMED = 3, SENTENCE_BYTES = 1024 };
+enum { NAMED = 3 };
 
 static const char *column_name(const struct tremolo_design *design, size_t column)
 {
@@ -412,7 +628,7 @@ static json_t *clamped_words(const struct tremolo_simulation_result *result)
     size_t columns = design->features + 1, chosen[NAMED];
     char item[NAMED][TREMOLO_NAME_BYTES + 32], list[NAMED * sizeof item[0]];
     const char *items[NAMED] = {item[0], item[1], item[2]};
-    if (!result->clamps || casts_ballots(result->simulation)) {
+    if (!result->clamps || casts_ballots(&result->simulation)) {
         return NULL;
     }
     if (result->clamped_sum == 0) {
@@ -435,7 +651,7 @@ static json_t *clamped_words(const struct tremolo_simulation_result *result)
 static const char *scale_words(const struct tremolo_simulation_result *result)
 {
     return result->design->low != NULL ? "Features were scaled by the study's public bounds."
-           : result->simulation->scaling == TREMOLO_SCALING_RANGES
+           : result->simulation.scaling == TREMOLO_SCALING_RANGES
                ? "Typical ranges and values were taken from the data, which is not private; real "
                  "studies state them beforehand."
                : "Bounds were taken from the data, which is not private; real studies state them "
@@ -445,7 +661,7 @@ static const char *scale_words(const struct tremolo_simulation_result *result)
 /* Sentences for a reader who was not there: what was simulated, and what of it looked at the data. */
 static json_t *how_of(const struct tremolo_simulation_result *result)
 {
-    const struct tremolo_simulation *simulation = result->simulation;
+    const struct tremolo_simulation *simulation = &result->simulation;
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     json_t *how = json_array(), *clamped = clamped_words(result);
     json_latch_append(
@@ -494,7 +710,7 @@ static json_t *points_of(const double *values, size_t count)
 /* R^2 of every repeat, compared with that of least squares on the same rows. */
 static json_t *figures_of(const struct tremolo_simulation_result *result)
 {
-    size_t repeats = result->simulation->repeats;
+    size_t repeats = result->simulation.repeats;
     if (repeats < 2) {
         return json_array();
     }
@@ -512,7 +728,7 @@ static json_t *figures_of(const struct tremolo_simulation_result *result)
 /* What the simulated devices would be promised. */
 static struct tremolo_promise promise_of(const struct tremolo_simulation_result *result)
 {
-    const struct tremolo_simulation *simulation = result->simulation;
+    const struct tremolo_simulation *simulation = &result->simulation;
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
     bool any = experiment->neighbours == TREMOLO_NEIGHBOURS_ANY;
     return (struct tremolo_promise){
@@ -540,7 +756,7 @@ static struct tremolo_promise promise_of(const struct tremolo_simulation_result 
 static json_t *r2_json(const void *of)
 {
     const struct tremolo_simulation_result *result = of;
-    return json_latch_numbers(result->r2, result->simulation->repeats);
+    return json_latch_numbers(result->r2, result->simulation.repeats);
 }
 
 static json_t *ols_json(const void *of)
@@ -554,7 +770,7 @@ static json_t *columns_json(const void *of)
 {
     const struct tremolo_simulation_result *result = of;
     json_t *list = json_array();
-    for (size_t i = casts_ballots(result->simulation) ? result->dimension : 0;
+    for (size_t i = casts_ballots(&result->simulation) ? result->dimension : 0;
          i <= result->dimension; i++) {
         json_latch_append(&list, json_pack("{s:s, s:I}", "name", column_name(result->design, i),
                                            "values", (json_int_t)result->clamped[i]));
@@ -605,7 +821,7 @@ static const struct document_row clamped_rows[] = {
     {.key = NULL}};
 
 static const struct document_row clip_rows[] = {
-    {"radius", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(clip)},
+    {"radius", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(simulation.clip)},
     {"devices", DOCUMENT_WHOLE, 0, AT(clipped)},
     {.key = NULL}};
 
@@ -618,14 +834,14 @@ static const struct document_row simulation_rows[] = {
      .words = "least squares on the raw rows, which is not private"},
     {"noise", DOCUMENT_TEXT, .make = noise_json, .choices = noises,
      .words = "exact: the device's law without a rounding"},
-    {"seed", DOCUMENT_WHOLE, 0, AT(seed)},
+    {"seed", DOCUMENT_WHOLE, 0, AT(simulation.seed)},
     {"seconds", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(seconds)},
-    {"scale", DOCUMENT_CHOICE, 0, AT(scale), .choices = scales},
+    {"scale", DOCUMENT_CHOICE, 0, AT(simulation.scaling), .choices = scales},
     {"scale_is_private", DOCUMENT_BOOLEAN, .make = is_private_json,
      .words = "false where the scale came from the data"},
     {"sigma", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sigma), .words = "of the noise, scaled units"},
     {"sensitivity", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(sensitivity)},
-    {"epsilon_asked", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(epsilon)},
+    {"epsilon_asked", DOCUMENT_REAL, DOCUMENT_NULLABLE, AT(simulation.experiment.epsilon)},
     {"ols", DOCUMENT_LIST, .make = ols_json, .rows = estimate_named_rows,
      .words = "least squares on the raw training rows of the first repeat, which is not private: a "
               "row for each of the coefficients, in own units"},

@@ -72,22 +72,19 @@ class Simulation:
 
     def run(self, design: Any, progress: Optional[bool]) -> str:
         """The document that the design's rows give, as text."""
-        refusal = ffi.new("struct tremolo_refusal *")
-        if not lib.tremolo_simulation_fits(self.struct, design, refusal):
-            raise refused(refusal)
         return cast(str, run(lambda reporting: self._work(design, reporting), "simulating", progress))
 
     def _work(self, design: Any, reporting: Any) -> str:
         """All of it, in one thread, which frees what it made."""
-        error = room(lib.TREMOLO_TABLE_ERROR_BYTES)
         result = ffi.new("struct tremolo_simulation_result **")
-        constant = ffi.new("const char **")
+        refusal = ffi.new("struct tremolo_refusal *")
         self.struct.experiment.progress = reporting
         try:
-            status = lib.tremolo_simulation_run(result, constant, self.struct, design)
+            status = lib.tremolo_simulation_run(result, refusal, self.struct, design)
+            if status == lib.TREMOLO_OUT_OF_BOUNDS:
+                raise refused(refusal)
             if status != lib.TREMOLO_OK:
-                lib.tremolo_simulation_explain(error, status, constant[0], self.struct)
-                check(status, text(error))
+                check(status, text(refusal.why))
             return take_text(lib.tremolo_simulation_json(result[0]))
         finally:
             lib.tremolo_simulation_free(result[0])

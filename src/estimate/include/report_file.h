@@ -32,7 +32,8 @@ struct tremolo_report_header {
     double feature_bound;   /* scaled value of a feature at its bound */
     double response_bound;  /* the same of a public response */
     double distance;        /* of neighbours, scaled; 0 for any */
-    bool standardised;      /* which is in standard deviations then, not in half ranges */
+    bool standardised;      /* which is in standard deviations then; files are read with it, none is
+                             * written */
     double delta;           /* 0 for ballots */
     double *centre, *scale; /* d numbers each: own = centre + scale * scaled */
     double response_centre, response_scale;

@@ -31,7 +31,6 @@ struct tremolo_split {
     double *X, *y; /* train rows, then valid, then test */
     double *centre, *scale;
     double response_centre, response_scale;
-    bool standardised;     /* by TREMOLO_SCALING_STANDARD */
     double bound;          /* largest size of a released coordinate among train rows */
     double radius;         /* largest norm of a released row */
     double response_bound; /* largest size of the response */

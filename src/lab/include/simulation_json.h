@@ -8,18 +8,14 @@
 #include "tremolo_simulation.h"
 
 struct tremolo_simulation_result {
-    const struct tremolo_simulation *simulation; /* both are borrowed */
-    const struct tremolo_design *design;
-    double *r2, *r2_ols; /* one for each repeat */
+    struct tremolo_simulation simulation;
+    const struct tremolo_design *design; /* borrowed */
+    double *r2, *r2_ols;                 /* one for each repeat */
     double r2_mean, r2_sd, ols_mean;
     double seconds; /* that it took */
-    /* What was asked for, for the document. */
-    uint64_t seed;
-    size_t dropped;
-    enum tremolo_scaling scale;
-    double epsilon, clip;
-    bool clamps; /* devices clamp what is beyond the bounds; of ballots, the response */
-    bool clips;  /* and shorten samples */
+    size_t dropped; /* rows with missing values */
+    bool clamps;    /* devices clamp what is beyond the bounds; of ballots, the response */
+    bool clips;     /* and shorten samples */
     /* Of the first repeat. */
     size_t dimension, devices, held_out;
     struct tremolo_mechanism_scales privacy;

@@ -37,24 +37,17 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
                                const struct tremolo_study_file *study,
                                struct tremolo_refusal *refusal);
 
-/* Are there enough rows and features for it? False with the reason. */
-bool tremolo_simulation_fits(const struct tremolo_simulation *simulation,
-                             const struct tremolo_design *design, struct tremolo_refusal *refusal);
-
 struct tremolo_simulation_result; /* opaque */
 
-/* SINGULAR with a name in *constant for a column that is constant on the training rows, and without
- * for features that depend on one another. *result borrows simulation and design; free it with
- * tremolo_simulation_free. After a failure it is untouched. */
+/* Run all repeats. OUT_OF_BOUNDS for too few rows or features, SINGULAR for a column that is constant
+ * on the training rows, or features that depend on one another; after every failure *result is
+ * untouched and *refusal says why. *result borrows the design, and what the simulation points to; free
+ * it with tremolo_simulation_free. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_simulation_run(struct tremolo_simulation_result **result, const char **constant,
+tremolo_simulation_run(struct tremolo_simulation_result **result, struct tremolo_refusal *refusal,
                        const struct tremolo_simulation *simulation,
                        const struct tremolo_design *design);
 void tremolo_simulation_free(struct tremolo_simulation_result *result); /* accepts NULL */
-
-/* Why it failed, in a sentence. */
-void tremolo_simulation_explain(char error[TREMOLO_TABLE_ERROR_BYTES], enum tremolo_status status,
-                                const char *constant, const struct tremolo_simulation *simulation);
 
 /* The estimate's document (docs/estimate.schema.json) with "simulation", "figures" and "how". The caller
  * frees it; NULL without memory. */

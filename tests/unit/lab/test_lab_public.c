@@ -57,11 +57,10 @@ static void test_simulation(void **state)
     struct tremolo_design design = make_design();
     struct tremolo_simulation_result *one = NULL, *two = NULL, *none = NULL;
     struct tremolo_simulation simulation = make_simulation(1);
-    const char *constant = NULL;
-    assert_int_equal(tremolo_simulation_run(&one, &constant, &simulation, &design), TREMOLO_OK);
+    struct tremolo_refusal refusal = {.why = ""};
+    assert_int_equal(tremolo_simulation_run(&one, &refusal, &simulation, &design), TREMOLO_OK);
     simulation.experiment.threads = 3;
-    assert_int_equal(tremolo_simulation_run(&two, &constant, &simulation, &design), TREMOLO_OK);
-    assert_null(constant);
+    assert_int_equal(tremolo_simulation_run(&two, &refusal, &simulation, &design), TREMOLO_OK);
     assert_int_equal(one->devices, 480);
     assert_int_equal(one->held_out, 120);
     assert_int_equal(one->estimate.features, FEATURES);
@@ -76,9 +75,9 @@ static void test_simulation(void **state)
         design.X[r * FEATURES] = 1.0;
     }
     (void)snprintf(design.name[0], sizeof design.name[0], "same");
-    assert_int_equal(tremolo_simulation_run(&none, &constant, &simulation, &design),
+    assert_int_equal(tremolo_simulation_run(&none, &refusal, &simulation, &design),
                      TREMOLO_SINGULAR);
-    assert_string_equal(constant, "same");
+    assert_memory_equal(refusal.why, "'same' is the same", 18);
     assert_null(none);
     tremolo_design_free(&design);
 }
