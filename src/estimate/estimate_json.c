@@ -302,7 +302,9 @@ static json_t *predicts_json(const void *of)
 }
 
 const struct document_row estimate_named_rows[] = {
-    {"name", .type = DOCUMENT_TEXT}, {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE}, {.key = NULL}};
+    {"name", .type = DOCUMENT_TEXT},
+    {"estimate", DOCUMENT_REAL, .is = DOCUMENT_NULLABLE},
+    {.key = NULL}};
 
 /* For lists that have an estimate and nothing else of each coefficient. */
 json_t *estimate_named_json(const struct tremolo_estimate *estimate, const double *values)
