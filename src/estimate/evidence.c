@@ -328,7 +328,7 @@ enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
         .row_scale = sqrt(8.0 * TREMOLO_BALLOT_SIGNS), /* entries have the variance 8 */
         .response_scale = TREMOLO_RESPONSE_MAX,
     };
-    return tremolo_ballot_new(ballots, sums, TREMOLO_BUCKETS, &release);
+    return tremolo_ballot_new(ballots, sums, &release);
 }
 
 /* ---------------------------------------------------------------- without the farthest

@@ -211,7 +211,7 @@ static struct scaled tail_scaled(double x)
 static struct tremolo_certified normal_tail(double x)
 {
     struct scaled tail = tail_scaled(fabs(x));
-    struct tremolo_certified q = interval_from_scaled(&tail, 1.0);
+    struct tremolo_certified q = interval_from_scaled(&tail);
     return x >= 0.0 ? q : interval_one_minus(q);
 }
 
@@ -220,7 +220,7 @@ static struct tremolo_certified log_tail_at(double x, const void *context)
     (void)context;
     struct scaled tail = tail_scaled(fabs(x));
     return x >= 0.0 ? interval_log_scaled(&tail)
-                    : interval_log_one_minus(interval_from_scaled(&tail, 1.0));
+                    : interval_log_one_minus(interval_from_scaled(&tail));
 }
 
 /* The x with Q(x) = probability, for probability in [DBL_MIN, 1). */
@@ -327,7 +327,7 @@ enum tremolo_status tremolo_gaussian_delta(struct tremolo_certified *delta,
         return TREMOLO_OK;
     }
     struct half_known known = delta_of(mu_squared_of(cost), epsilon);
-    struct tremolo_certified number = interval_from_scaled(&known.number, 1.0);
+    struct tremolo_certified number = interval_from_scaled(&known.number);
     *delta = known.is_complement ? interval_one_minus(number) : number;
     return TREMOLO_OK;
 }
@@ -335,7 +335,7 @@ enum tremolo_status tremolo_gaussian_delta(struct tremolo_certified *delta,
 static struct tremolo_certified log_delta_of(struct dd mu_squared, double epsilon)
 {
     struct half_known known = delta_of(mu_squared, epsilon);
-    return known.is_complement ? interval_log_one_minus(interval_from_scaled(&known.number, 1.0))
+    return known.is_complement ? interval_log_one_minus(interval_from_scaled(&known.number))
                                : interval_log_scaled(&known.number);
 }
 

@@ -164,10 +164,10 @@ static inline struct tremolo_certified interval_clamp(struct tremolo_certified x
     return x;
 }
 
-/* exp(exponent) factor as a proved interval in [0, cap]. Below the normal
+/* exp(exponent) factor, a probability, as a proved interval in [0, 1]. Below the normal
  * range a double has no relative accuracy and the interval becomes
  * [0, a positive number]. */
-static inline struct tremolo_certified interval_from_scaled(const struct scaled *x, double cap)
+static inline struct tremolo_certified interval_from_scaled(const struct scaled *x)
 {
     double value = exp(x->exponent.hi) * x->factor;
     value += value * x->exponent.lo;
@@ -183,7 +183,7 @@ static inline struct tremolo_certified interval_from_scaled(const struct scaled 
     }
     /* Two exponentials, products, and the second order of exponent.lo. */
     double error = x->error + 4.0 * LIBM_ERROR + x->exponent.lo * x->exponent.lo;
-    return interval_clamp(interval_around(value, error), 0.0, cap);
+    return interval_clamp(interval_around(value, error), 0.0, 1.0);
 }
 
 static inline struct tremolo_certified interval_log_scaled(const struct scaled *x)

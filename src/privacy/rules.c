@@ -23,7 +23,7 @@ static struct tremolo_certified zcdp_delta(double rho, double epsilon)
     struct dd gap = dd_two_sum(epsilon, -rho);
     struct dd exponent = dd_div(dd_mul(gap, gap), dd_of(4.0 * rho));
     struct scaled number = {dd_neg(exponent), 1.0, 16.0 * DD_ERROR * (exponent.hi + 1.0)};
-    return interval_from_scaled(&number, 1.0);
+    return interval_from_scaled(&number);
 }
 
 static struct tremolo_certified zcdp_epsilon(double rho, double delta)

@@ -190,7 +190,7 @@ static enum tremolo_status replicate(struct replicates *made, const struct sourc
     if (status == TREMOLO_OK) {
         statistics(made, d, beta, intercept, units);
     }
-    for (size_t b = 0; status == TREMOLO_OK && b < source->buckets; b++) {
+    for (size_t b = 0; status == TREMOLO_OK && b < TREMOLO_BUCKETS; b++) {
         if (source->count[b] > 0.0) {
             status = joint_moments(made->M, source, b);
             made->share[made->groups++] = source->devices / source->count[b];
@@ -305,7 +305,6 @@ static enum tremolo_status diagnose(struct tremolo_diagnosis *diagnosis,
     if (status == TREMOLO_OK) {
         double t = tremolo_student_quantile(0.5 + 0.5 * level, (double)(made.groups - 1));
         double scale = units != NULL ? units->response_scale : 1.0;
-        diagnosis->features = d;
         diagnosis->residual_sd = residual_of(&made, fit->residual_variance, scale, t);
         status = tell(diagnosis, &made, d, t);
     }

@@ -336,11 +336,11 @@ static size_t entry(size_t i, size_t j, size_t n)
 }
 
 /* At least two buckets with ballots: the jackknife needs them. */
-static enum tremolo_status check(const struct tremolo_ballot_sums *buckets, size_t count,
+static enum tremolo_status check(const struct tremolo_ballot_sums *buckets,
                                  const struct tremolo_ballot_release *release)
 {
-    if (buckets == NULL || release == NULL || count < 2 || count > TREMOLO_BUCKETS ||
-        !positive(release->h) || !positive(release->c) || !positive(release->row_scale) ||
+    if (buckets == NULL || release == NULL || !positive(release->h) || !positive(release->c) ||
+        !positive(release->row_scale) ||
         !positive(release->response_public ? release->response_scale : release->g)) {
         return TREMOLO_BAD_ARGUMENT;
     }
@@ -348,7 +348,7 @@ static enum tremolo_status check(const struct tremolo_ballot_sums *buckets, size
         return TREMOLO_BAD_DIMENSION;
     }
     size_t used = 0;
-    for (size_t b = 0; b < count; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         if (buckets[b].count == 0) {
             continue;
         }
@@ -368,7 +368,7 @@ static void centre_response(struct tremolo_ballot *ballots,
 {
     double sum = 0.0;
     double squares = 0.0;
-    for (size_t b = 0; b < ballots->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         sum += (double)buckets[b].y / release->response_scale;
         squares += (double)buckets[b].yy / (release->response_scale * release->response_scale);
     }
@@ -441,7 +441,7 @@ static void set_noise(struct tremolo_ballot *ballots, double c)
 static void pool(struct tremolo_ballot *ballots)
 {
     size_t size = ballots->n * ballots->n;
-    for (size_t b = 0; b < ballots->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         const double *own = ballots->M + (b + 1) * size;
         double share = ballots->count[b] / ballots->devices;
         for (size_t i = 0; share > 0.0 && i < size; i++) {
@@ -451,20 +451,20 @@ static void pool(struct tremolo_ballot *ballots)
 }
 
 enum tremolo_status tremolo_ballot_new(struct tremolo_ballot **ballots,
-                                       const struct tremolo_ballot_sums *buckets, size_t count,
+                                       const struct tremolo_ballot_sums buckets[TREMOLO_BUCKETS],
                                        const struct tremolo_ballot_release *release)
 {
     if (ballots == NULL) {
         return TREMOLO_BAD_ARGUMENT;
     }
-    enum tremolo_status status = check(buckets, count, release);
+    enum tremolo_status status = check(buckets, release);
     if (status != TREMOLO_OK) {
         return status;
     }
     size_t n = release->dimension + 2;
     double g = release->g;
     struct tremolo_ballot *made = calloc(1, sizeof *made);
-    double *M = linear_new((count + 1) * n * n);
+    double *M = linear_new((TREMOLO_BUCKETS + 1) * n * n);
     if (made == NULL || M == NULL) {
         free(made);
         free(M);
@@ -477,9 +477,8 @@ enum tremolo_status tremolo_ballot_new(struct tremolo_ballot **ballots,
                                     .rest = release->response_public ? 0.0 : g * g,
                                     .w_scale = release->response_public ? 1.0 : 1.0 / g,
                                     .w_square = g * g,
-                                    .buckets = count,
                                     .M = M};
-    for (size_t b = 0; b < count; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         made->count[b] = (double)buckets[b].count;
         made->devices += made->count[b];
     }
@@ -487,7 +486,7 @@ enum tremolo_status tremolo_ballot_new(struct tremolo_ballot **ballots,
         centre_response(made, buckets, release);
     }
     set_noise(made, release->c);
-    for (size_t b = 0; b < count; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         double unit = release->c / release->row_scale / made->count[b];
         double *own = M + (b + 1) * n * n;
         if (made->count[b] > 0.0 && release->response_public) {
@@ -514,7 +513,7 @@ void ballot_moments(double *M, const struct tremolo_ballot *ballots, size_t skip
     size_t size = ballots->n * ballots->n;
     const double *all = ballots->M;
     memcpy(M, all, size * sizeof *M);
-    if (skip < ballots->buckets) {
+    if (skip < TREMOLO_BUCKETS) {
         const double *own = all + (skip + 1) * size;
         double share = ballots->count[skip] / (ballots->devices - ballots->count[skip]);
         for (size_t i = 0; i < size; i++) {
@@ -540,10 +539,7 @@ double ballot_variance(const struct tremolo_ballot *ballots, size_t i, size_t j)
 
 struct source source_of_samples(const struct tremolo_debiased *samples)
 {
-    struct source source = {.samples = samples,
-                            .d = samples->d,
-                            .buckets = TREMOLO_BUCKETS,
-                            .devices = samples->devices};
+    struct source source = {.samples = samples, .d = samples->d, .devices = samples->devices};
     for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         source.count[b] = samples->bucket[b].count;
     }
@@ -552,10 +548,7 @@ struct source source_of_samples(const struct tremolo_debiased *samples)
 
 struct source source_of_ballots(const struct tremolo_ballot *ballots)
 {
-    struct source source = {.ballots = ballots,
-                            .d = ballots->d,
-                            .buckets = ballots->buckets,
-                            .devices = ballots->devices};
+    struct source source = {.ballots = ballots, .d = ballots->d, .devices = ballots->devices};
     memcpy(source.count, ballots->count, sizeof source.count);
     return source;
 }

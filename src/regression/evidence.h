@@ -97,7 +97,6 @@ struct tremolo_ballot {
     double w_square; /* mean of w^2 when public, the largest it can be when not */
     struct ballot_noise noise;
     double devices;
-    size_t buckets;
     double count[TREMOLO_BUCKETS];
     double *M; /* n * n for all, then for each bucket */
 };
@@ -130,7 +129,6 @@ struct source {
     const struct tremolo_debiased *samples;
     const struct tremolo_ballot *ballots;
     size_t d;
-    size_t buckets;
     double devices;
     double count[TREMOLO_BUCKETS]; /* devices of each bucket */
 };

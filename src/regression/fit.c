@@ -427,9 +427,7 @@ static enum tremolo_status describe(struct tremolo_ballot_fit *fit, const double
     double most = least + (double)ballots->d;
     fit->noise_ratio = values[0] > 0.0 ? noise * sqrt((double)ballots->d) / values[0] : INFINITY;
     fit->shift_max = (most - least) / (most + least);
-    for (size_t i = 0; i < p; i++) {
-        fit->fit.negative += values[i] < 0.0;
-    }
+    fit->fit.negative = count_negative(values, p);
     if (!spectrum(values, work, M, n)) {
         return TREMOLO_NOT_CONVERGED;
     }

@@ -322,7 +322,7 @@ static double ballot_devices(const struct tremolo_ballot *ballots)
 /* The estimates without each bucket in turn. */
 static enum tremolo_status leave_out(struct analysis *analysis, const struct source *source)
 {
-    for (size_t b = 0; b < source->buckets; b++) {
+    for (size_t b = 0; b < TREMOLO_BUCKETS; b++) {
         if (!(source->count[b] > 0.0)) {
             continue;
         }

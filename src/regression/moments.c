@@ -15,10 +15,10 @@
 /* ---------------------------------------------------------------- making */
 
 /* One piece of zeroed memory for all buckets; NULL when there is none. */
-static int64_t *sums_new(struct bucket_sums *bucket, size_t count, size_t sums, size_t products)
+static int64_t *sums_new(struct bucket_sums bucket[TREMOLO_BUCKETS], size_t sums, size_t products)
 {
-    int64_t *storage = calloc(count * (sums + products), sizeof *storage);
-    for (size_t b = 0; storage != NULL && b < count; b++) {
+    int64_t *storage = calloc(TREMOLO_BUCKETS * (sums + products), sizeof *storage);
+    for (size_t b = 0; storage != NULL && b < TREMOLO_BUCKETS; b++) {
         bucket[b].sum = storage + b * (sums + products);
         bucket[b].product = products > 0 ? bucket[b].sum + sums : NULL;
     }
@@ -71,7 +71,7 @@ static enum tremolo_status create(struct tremolo_moments **moments,
         made->split_response =
             shape->response_max > shape->feature_max && shape->response_max > 128;
     }
-    made->storage = sums_new(made->bucket, TREMOLO_BUCKETS, made->sums, made->products);
+    made->storage = sums_new(made->bucket, made->sums, made->products);
     if (made->storage == NULL || (shape->ballots && made->ballot == NULL)) {
         tremolo_moments_free(made);
         return TREMOLO_NO_MEMORY;
@@ -156,7 +156,7 @@ static enum tremolo_status tail_new(struct tremolo_moments *moments,
     moments->tail = tail;
     tail->limits = *limits;
     tail->high = calloc(2 * moments->n, sizeof *tail->high);
-    tail->storage = sums_new(tail->bucket, TREMOLO_BUCKETS, moments->sums, moments->products);
+    tail->storage = sums_new(tail->bucket, moments->sums, moments->products);
     if (tail->high == NULL || tail->storage == NULL) {
         tremolo_moments_unwatch(moments);
         return TREMOLO_NO_MEMORY;

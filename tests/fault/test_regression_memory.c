@@ -156,8 +156,7 @@ static struct tremolo_ballot *voted;
 static enum tremolo_status try_ballot(int *touched)
 {
     struct tremolo_ballot *taken = NULL;
-    enum tremolo_status status =
-        tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release);
+    enum tremolo_status status = tremolo_ballot_new(&taken, ballots.sums, &ballots.release);
     *touched = taken != NULL;
     tremolo_ballot_free(taken);
     return status;
@@ -223,8 +222,7 @@ static void test_every_allocation(void **state)
     struct made_population made = made_population(D, false, 3200, 1.0);
     struct tremolo_random random = tremolo_random_from(1, 1);
     made_draw(&ballots, &made, &random);
-    assert_int_equal(tremolo_ballot_new(&voted, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_new(&voted, ballots.sums, &ballots.release), TREMOLO_OK);
     fail_each(try_ballot);
     fail_each(try_ballot_fit);
     fail_each(try_ballot_infer);

@@ -55,9 +55,7 @@ static struct tally run(const struct made_population *made, uint64_t seed, doubl
         made_draw(&ballots, made, &random);
         ballots.release.c *= share;
         ballots.release.row_scale *= share;
-        assert_int_equal(
-            tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-            TREMOLO_OK);
+        assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), TREMOLO_OK);
         assert_int_equal(tremolo_ballot_infer(rows, taken, NULL, 0.95), TREMOLO_OK);
         tremolo_ballot_free(taken);
         for (size_t j = 0; j < P; j++) {
@@ -125,8 +123,7 @@ static double true_r2(struct tremolo_ballot_fit *fit, const struct made_populati
     double loss = 0.0;
     made_moments(M, made);
     made_draw(&ballots, made, random);
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), TREMOLO_OK);
     assert_int_equal(tremolo_ballot_fit(beta, fit, taken, TREMOLO_METHOD_AUTO, 0.95), TREMOLO_OK);
     tremolo_ballot_free(taken);
     off[0] = fit->fit.intercept / made->h;
@@ -365,9 +362,8 @@ static void test_devices_needed_are_enough(void **state)
             struct tremolo_ballot *taken = NULL;
             struct tremolo_coefficient rows[FEATURES + 1];
             made_draw(&ballots, &made, &random);
-            assert_int_equal(
-                tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                TREMOLO_OK);
+            assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release),
+                             TREMOLO_OK);
             assert_int_equal(tremolo_ballot_infer(rows, taken, NULL, 0.95), TREMOLO_OK);
             tremolo_ballot_free(taken);
             for (size_t j = 0; j < d; j++) {

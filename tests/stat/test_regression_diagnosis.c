@@ -134,8 +134,7 @@ static struct tally of_ballots(double devices, double slope, bool response_publi
         struct tremolo_diagnosis found;
         double beta[D];
         made_draw(&ballots, &made, &random);
-        assert_int_equal(
-            tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release), 0);
+        assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), 0);
         assert_int_equal(tremolo_ballot_infer(rows, taken, NULL, 0.95), 0);
         assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_UNBIASED, 0.95), 0);
         assert_int_equal(tremolo_diagnose(&found, NULL, taken, beta, &fit.fit, NULL, 0.95), 0);

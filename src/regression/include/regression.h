@@ -119,7 +119,7 @@ double tremolo_chi2_quantile(unsigned degrees, double noncentrality, double tail
  * starts where debiasing would have ended.
  *
  *     struct tremolo_ballot *ballots = NULL;
- *     status = tremolo_ballot_new(&ballots, buckets, TREMOLO_BUCKETS, &release);
+ *     status = tremolo_ballot_new(&ballots, buckets, &release);
  *     ...
  *     struct tremolo_ballot_fit fit;
  *     status = tremolo_ballot_fit(beta, &fit, ballots, TREMOLO_METHOD_AUTO, 0.95);   (to predict)
@@ -154,12 +154,13 @@ struct tremolo_ballot_release {
     double response_scale; /* public response: wire units per scaled unit */
 };
 
-/* Take `count` (2..TREMOLO_BUCKETS) buckets, some of which may be empty. TOO_FEW when
+/* Take the sums of all buckets, some of which may be empty. TOO_FEW when
  * fewer than two hold ballots, BAD_ARGUMENT when a constant is not usable, BAD_DIMENSION,
  * NO_MEMORY. */
 TREMOLO_MUST_USE enum tremolo_status
-tremolo_ballot_new(struct tremolo_ballot **ballots, const struct tremolo_ballot_sums *buckets,
-                   size_t count, const struct tremolo_ballot_release *release);
+tremolo_ballot_new(struct tremolo_ballot **ballots,
+                   const struct tremolo_ballot_sums buckets[TREMOLO_BUCKETS],
+                   const struct tremolo_ballot_release *release);
 void tremolo_ballot_free(struct tremolo_ballot *ballots); /* NULL is fine */
 
 struct tremolo_ballot_fit {
@@ -248,7 +249,6 @@ struct tremolo_f_test {
 };
 
 struct tremolo_diagnosis {
-    size_t features; /* d */
     /* Of the unbiased coefficients in own units, intercept last; (d + 1)^2 numbers, or NULL
      * when the moment of the features is not positive without some bucket. Its diagonal is the
      * square of tremolo_infer()'s standard errors. */

@@ -18,8 +18,7 @@ static struct tremolo_ballot *take(const struct made_population *made, uint64_t 
     struct tremolo_random random = tremolo_random_from(seed, 1);
     struct tremolo_ballot *taken = NULL;
     made_draw(&ballots, made, &random);
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), TREMOLO_OK);
     return taken;
 }
 
@@ -160,8 +159,7 @@ static void test_singular_input(void **state)
     struct tremolo_coefficient rows[D + 1] = {{.estimate = -77.0}};
     tremolo_ballot_free(taken);
     memset(ballots.row, 0, sizeof ballots.row);
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                     TREMOLO_OK);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), TREMOLO_OK);
     assert_int_equal(tremolo_ballot_fit(beta, &fit, taken, TREMOLO_METHOD_UNBIASED, 0.95),
                      TREMOLO_SINGULAR);
     assert_int_equal(tremolo_ballot_infer(rows, taken, NULL, 0.95), TREMOLO_SINGULAR);
@@ -188,17 +186,14 @@ static void test_refusals(void **state)
     tremolo_ballot_free(taken);
     struct tremolo_ballot_release release = ballots.release;
     release.c = 0.0;
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &release),
-                     TREMOLO_BAD_ARGUMENT);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &release), TREMOLO_BAD_ARGUMENT);
     release = ballots.release;
     release.dimension = 0;
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &release),
-                     TREMOLO_BAD_DIMENSION);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &release), TREMOLO_BAD_DIMENSION);
     for (size_t b = 1; b < TREMOLO_BUCKETS; b++) {
         ballots.sums[b].count = 0;
     }
-    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, TREMOLO_BUCKETS, &ballots.release),
-                     TREMOLO_TOO_FEW);
+    assert_int_equal(tremolo_ballot_new(&taken, ballots.sums, &ballots.release), TREMOLO_TOO_FEW);
     tremolo_ballot_free(NULL);
 }
 
