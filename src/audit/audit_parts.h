@@ -144,7 +144,6 @@ double audit_p_normal(double z);
 double audit_p_even(double z);
 double audit_p_binomial(double k, double n, double q);
 double audit_p_uniform(const uint32_t *count, unsigned cells);
-double audit_normal_cdf(double z);
 
 /* How often a test says "person 0" of each of two people. above[0] / trials[0] is the rate of
  * true positives, above[1] / trials[1] that of false ones. */

@@ -84,11 +84,6 @@ void audit_judge(struct tremolo_audit_result *result, double false_alarm)
 
 /* ---------------------------------------------------------------- p-values */
 
-double audit_normal_cdf(double z)
-{
-    return 0.5 * erfc(-z * M_SQRT1_2);
-}
-
 double audit_p_normal(double z)
 {
     return erfc(fabs(z) * M_SQRT1_2);
@@ -159,20 +154,6 @@ static struct bounds bound_rates(const struct audit_rates *rates, double error)
     return known ? bounds : (struct bounds){0.0, 1.0};
 }
 
-/* z with Q(z) = p, by halving: enough for bounds that are printed to four digits. */
-static double upper_quantile(double p)
-{
-    double low = -40.0;
-    double high = 40.0;
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        bool beyond = audit_normal_cdf(-middle) > p;
-        low = beyond ? middle : low;
-        high = beyond ? high : middle;
-    }
-    return 0.5 * (low + high);
-}
-
 double audit_bound(const struct audit_rates *rates, enum audit_measure measure, double delta,
                    double error)
 {
@@ -181,9 +162,9 @@ double audit_bound(const struct audit_rates *rates, enum audit_measure measure, 
     if (!(gain > bounds.false_high)) {
         return 0.0;
     }
-    /* Q falls, so the smaller rate has the larger z. */
-    return measure == AUDIT_MU ? upper_quantile(bounds.false_high) - upper_quantile(gain)
-                               : log(gain / bounds.false_high);
+    return measure == AUDIT_MU
+               ? tremolo_normal_quantile(gain) - tremolo_normal_quantile(bounds.false_high)
+               : log(gain / bounds.false_high);
 }
 
 double audit_p_rates(const struct audit_rates *rates, enum audit_measure measure, double claim,

@@ -289,7 +289,7 @@ static enum tremolo_status fill_table(struct audit_scene *scene)
         for (unsigned i = 0; i < nodes; i++) {
             double off = t - contrast * cosine[i];
             if (fabs(off) < 9.5) { /* beyond, nothing is added: a node is above t or below it */
-                below += audit_normal_cdf(off);
+                below += tremolo_normal_cdf(off);
                 density += exp(-0.5 * off * off);
             } else {
                 below += off > 0.0;

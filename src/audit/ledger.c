@@ -63,10 +63,10 @@ static enum tremolo_status ask(struct audit_life *life, unsigned release)
     return status;
 }
 
-/* The same where a refusal is a failure. */
-static bool make_report(struct audit_life *life, unsigned release)
+/* The first report, where a refusal is a failure. */
+static bool make_report(struct audit_life *life)
 {
-    return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, release));
+    return life->audit->status == TREMOLO_OK && audit_goes_on(life->audit, ask(life, 0));
 }
 
 /* True if the core left neither bytes nor a length. */
@@ -141,7 +141,7 @@ static void report_under(struct audit_life *life, uint64_t seed, size_t flipped)
     device->flipped = flipped;
     (void)enrol_for(life, 1.0);
     size_t enrolled = device->entropy_bytes;
-    (void)make_report(life, 0);
+    (void)make_report(life);
     device->flipped = SIZE_MAX;
     size_t drawn = device->entropy_bytes - enrolled;
     audit_note(life->audit, CHECK_ENTROPY, drawn >= TREMOLO_SEED_BYTES ? 1.0 : 0.0, (double)drawn,
@@ -421,7 +421,7 @@ static void check_spending(struct audit_life *life)
     double charge = tremolo_study_charge(&life->study);
     bool enrolled = enrol_for(life, room(life));
     double before = budget_left(life);
-    if (!enrolled || !make_report(life, 0)) {
+    if (!enrolled || !make_report(life)) {
         return;
     }
     double after = budget_left(life);
@@ -459,9 +459,9 @@ static void check_shared(struct audit_life *life)
     bool enrolled = enrol_for(life, room(life));
     double before = budget_left(life);
     if (enrolled && before >= 2.0 * tremolo_study_charge(&study)) {
-        (void)make_report(life, 0);
+        (void)make_report(life);
         life->study.id[0] ^= 1;
-        (void)make_report(life, 0);
+        (void)make_report(life);
         expect_spent(life, before - budget_left(life), 2.0, "two studies together");
         life->study.id[0] ^= 2;
         audit_expect(audit, CHECK_LEDGER_BUDGET, refuses(life, 0, TREMOLO_LEDGER_FULL),
@@ -477,7 +477,7 @@ static void check_shared(struct audit_life *life)
 static void check_budget(struct audit_life *life)
 {
     struct audit *audit = life->audit;
-    if (!enrol_for(life, 1.0) || !make_report(life, 0)) {
+    if (!enrol_for(life, 1.0) || !make_report(life)) {
         return;
     }
     if (budget_left(life) < tremolo_study_charge(&life->study)) {
@@ -573,7 +573,7 @@ static void check_counter(struct audit_life *life)
     audit->device.counted = true;
     if (enrol_for(life, room(life))) {
         memcpy(stored, audit->device.slots, sizeof stored);
-        (void)make_report(life, 0);
+        (void)make_report(life);
         memcpy(audit->device.slots, stored, sizeof stored);
         audit_expect(audit, CHECK_LEDGER_STORAGE, refuses(life, 0, TREMOLO_OK),
                      "an older copy of the ledger is taken, against the platform's counter");
@@ -587,7 +587,7 @@ static void check_damage(struct audit_life *life)
     struct audit *audit = life->audit;
     struct tremolo_slot *slot = audit->device.slots;
     struct tremolo_slot stored[4];
-    if (!enrol_for(life, room(life)) || !make_report(life, 0)) {
+    if (!enrol_for(life, room(life)) || !make_report(life)) {
         return;
     }
     double after = budget_left(life);
@@ -624,7 +624,7 @@ static void check_storage(struct audit_life *life)
                  "a report leaves although nothing could be stored");
     device->without_storage = false;
     memcpy(device->slots, stored, sizeof stored);
-    (void)make_report(life, 0);
+    (void)make_report(life);
     /* Both slots changed, and to the same content. */
     bool both = device->slots[0].check != stored[0].check &&
                 device->slots[0].check == device->slots[1].check;
@@ -677,7 +677,7 @@ static void check_mac(struct audit_life *life)
     struct audit *audit = life->audit;
     struct tremolo_report report;
     life->mac_key = key;
-    bool made = enrol_for(life, 1.0) && make_report(life, 0) &&
+    bool made = enrol_for(life, 1.0) && make_report(life) &&
                 audit_goes_on(audit, tremolo_report_decode(&report, life->bytes, life->length));
     life->mac_key = NULL;
     if (!made) {

@@ -81,8 +81,8 @@ static void add_bare(struct audit_battery *battery, const struct audit_view *vie
         double nearest = rint(view->kept[i] / scene->step);
         double off = nearest * scene->step - view->kept[i];
         battery->direction[i].bare += view->wire[i] == nearest;
-        battery->direction[i].expected += audit_normal_cdf((off + 0.5 * scene->step) / noise) -
-                                          audit_normal_cdf((off - 0.5 * scene->step) / noise);
+        battery->direction[i].expected += tremolo_normal_cdf((off + 0.5 * scene->step) / noise) -
+                                          tremolo_normal_cdf((off - 0.5 * scene->step) / noise);
     }
 }
 
@@ -348,7 +348,7 @@ bool audit_battery_add(struct audit_battery *battery, const struct audit_view *v
     for (unsigned i = 0; i < n; i++) {
         bool wave = is_wave(battery, i);
         double share = wave ? audit_wave_law(scene, view->along[i]).share
-                            : audit_normal_cdf(view->along[i] / scene->sd);
+                            : tremolo_normal_cdf(view->along[i] / scene->sd);
         score[i] = wave ? sqrt(12.0) * (share - 0.5) : view->along[i] / scene->sd;
         size[i] = size_of(score[i], wave);
         kept[i] = (view->seen[i] - view->along[i]) / radius;

@@ -68,15 +68,14 @@ static double p_square(double mean_square, double n)
     return audit_p_normal((cbrt(mean_square) - (1.0 - spread)) / sqrt(spread));
 }
 
-/* Of the largest distance between two histograms of `cells` cells (Kolmogorov-Smirnov). Cells
+/* Of the largest distance between two histograms of KS_CELLS cells (Kolmogorov-Smirnov). Cells
  * make the distance smaller, so that this errs toward silence. */
-static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two,
-                           unsigned cells)
+static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t *two)
 {
     double all[2] = {0.0, 0.0};
     double sum[2] = {0.0, 0.0};
     double largest = 0.0;
-    for (unsigned i = 0; i < cells; i++) {
+    for (unsigned i = 0; i < KS_CELLS; i++) {
         all[0] += one[i];
         all[1] += two[i];
     }
@@ -84,7 +83,7 @@ static double p_kolmogorov(double *distance, const uint32_t *one, const uint32_t
         *distance = 0.0;
         return AUDIT_TOO_FEW;
     }
-    for (unsigned i = 0; i < cells; i++) {
+    for (unsigned i = 0; i < KS_CELLS; i++) {
         sum[0] += one[i];
         sum[1] += two[i];
         largest = fmax(largest, fabs(sum[0] / all[0] - sum[1] / all[1]));
@@ -157,7 +156,7 @@ static void judge_all(const struct audit_battery *battery)
                "all coordinates (%s): noise has not its law", scene->name);
     for (unsigned k = 0; k < TAILS; k++) {
         /* Both tails together. */
-        double share = 2.0 * audit_normal_cdf(-tail_at[k]);
+        double share = 2.0 * tremolo_normal_cdf(-tail_at[k]);
         audit_note(audit, CHECK_NOISE_TAILS, audit_p_binomial(battery->beyond[k], n, share),
                    battery->beyond[k], n * share,
                    "%s: %.0f of %.0f draws lie beyond %g sd, %.1f expected", scene->name,
@@ -332,8 +331,8 @@ static void judge_sample(const struct audit_battery *battery)
         for (unsigned g = 0; g < 2; g++) {
             const struct direction *direction = &battery->direction[i];
             double distance;
-            double p = p_kolmogorov(&distance, direction->group[2 * g], direction->group[2 * g + 1],
-                                    KS_CELLS);
+            double p =
+                p_kolmogorov(&distance, direction->group[2 * g], direction->group[2 * g + 1]);
             audit_note(battery->audit, check, p, distance, 0.0,
                        "%s: %s has another law for samples %s: Kolmogorov-Smirnov %.3f (%s)", mine,
                        what, groups[g], distance, battery->scene->name);

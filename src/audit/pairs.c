@@ -163,8 +163,8 @@ static bool make_pairs(struct pairs *pairs)
 static double expected_bound(double limit, double mu, double delta, double trials)
 {
     const double width = 2.3; /* standard errors of a bound at 98% */
-    double true_positive = audit_normal_cdf(0.5 * mu - limit / mu);
-    double false_positive = audit_normal_cdf(-0.5 * mu - limit / mu);
+    double true_positive = tremolo_normal_cdf(0.5 * mu - limit / mu);
+    double false_positive = tremolo_normal_cdf(-0.5 * mu - limit / mu);
     /* What Clopper-Pearson bounds will be, by the normal approximation: it only chooses a
      * threshold, so it need not be exact. */
     double low = true_positive - width * sqrt(true_positive / trials) - delta;
