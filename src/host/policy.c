@@ -21,8 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accountant.h"
 #include "explain.h"
 #include "study_internal.h"
+#include "words.h"
 
 /* A sentence for the caller, and the status that goes with it. */
 __attribute__((format(printf, 4, 5))) static enum tremolo_status
@@ -112,12 +114,9 @@ static const char *unknown_key(json_t *root)
 {
     static const char *const known[] = {"epsilon_per_study", "epsilon_total", "delta",
                                         "distance",          "studies",       "comment"};
+    enum { KEYS = sizeof known / sizeof known[0] };
     for (void *at = json_object_iter(root); at != NULL; at = json_object_iter_next(root, at)) {
-        bool found = false;
-        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-            found = found || strcmp(json_object_iter_key(at), known[i]) == 0;
-        }
-        if (!found) {
+        if (tremolo_words_find(json_object_iter_key(at), known, KEYS) == KEYS) {
             return json_object_iter_key(at);
         }
     }
@@ -377,10 +376,52 @@ enum tremolo_status tremolo_policy_ask(const struct tremolo_policy *policy, char
                : TREMOLO_OK;
 }
 
+/* ---------------------------------------------------------------- budgets */
+
+/* The largest budget (mu^2 / 2^24) that keeps a device's whole life within (epsilon, delta).
+ * UNREACHABLE when it is below one unit, OVERFLOWED when it exceeds 32 bits. Rounded down in every
+ * step: a ledger may then refuse one release too early, and never too late. */
+static enum tremolo_status budget_of(uint32_t *budget, double epsilon, double delta)
+{
+    struct tremolo_certified mu;
+    enum tremolo_status status = tremolo_gaussian_mu_for(&mu, epsilon, delta);
+    if (status != TREMOLO_OK) {
+        return status;
+    }
+    /* Squaring may round up by one part in 2^53: step below it first. */
+    double charge = floor(nextafter(mu.lower * mu.lower, 0) * (double)TREMOLO_CHARGE_ONE);
+    if (!(charge >= 1)) {
+        return TREMOLO_UNREACHABLE;
+    }
+    if (charge > UINT32_MAX) {
+        return TREMOLO_OVERFLOWED;
+    }
+    *budget = (uint32_t)charge;
+    return TREMOLO_OK;
+}
+
+/* What mu^2 / 2^24 = spent costs at delta; 0 when nothing is spent. Rounded up in every step, as
+ * ballots get no more than what it leaves. */
+static enum tremolo_status epsilon_spent(double *epsilon, uint32_t spent, double delta)
+{
+    struct tremolo_gaussian cost = {0};
+    struct tremolo_certified found = {0};
+    double mu = nextafter(sqrt(spent / (double)TREMOLO_CHARGE_ONE), INFINITY);
+    enum tremolo_status status = spent > 0 ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OK;
+    if (status == TREMOLO_OK && spent > 0) {
+        status = tremolo_gaussian_epsilon(&found, &cost, delta);
+    }
+    if (status == TREMOLO_OK) {
+        *epsilon = found.upper;
+    }
+    return status;
+}
+
 enum tremolo_status tremolo_policy_budget(uint32_t *budget, const struct tremolo_policy *policy)
 {
-    return policy == NULL ? TREMOLO_BAD_ARGUMENT
-                          : tremolo_study_budget(budget, policy->epsilon_total, policy->delta);
+    return budget == NULL || policy == NULL
+               ? TREMOLO_BAD_ARGUMENT
+               : budget_of(budget, policy->epsilon_total, policy->delta);
 }
 
 /* What a ledger holds, rounded down to its 1/256: a report that the policy allows and the ledger
@@ -406,7 +447,7 @@ enum tremolo_status tremolo_policy_allows(uint32_t *allowed, const struct tremol
     double gaussian = 0;
     enum tremolo_status status = TREMOLO_OK;
     if (kind == TREMOLO_RELEASE_BALLOT) {
-        status = tremolo_study_spent(&gaussian, spent[TREMOLO_RELEASE_SAMPLE], policy->delta);
+        status = epsilon_spent(&gaussian, spent[TREMOLO_RELEASE_SAMPLE], policy->delta);
         if (status == TREMOLO_OK) {
             *allowed = whole_epsilon(policy->epsilon_total - gaussian);
         }
@@ -416,7 +457,7 @@ enum tremolo_status tremolo_policy_allows(uint32_t *allowed, const struct tremol
         *allowed = 0;
         return TREMOLO_OK;
     }
-    status = tremolo_study_budget(allowed, policy->epsilon_total - pure, policy->delta);
+    status = budget_of(allowed, policy->epsilon_total - pure, policy->delta);
     if (status == TREMOLO_UNREACHABLE) {
         *allowed = 0;
         status = TREMOLO_OK;

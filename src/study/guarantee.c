@@ -2,8 +2,7 @@
  *
  * All numbers follow from the integers that devices obey, never from the epsilon that the author asked
  * for: rounding makes the two differ, and only the first is what people get. Every epsilon, mu and
- * rate is rounded up, every budget down, so that a reader who compares a promise with a limit errs to
- * the safe side.
+ * rate is rounded up, so that a reader who compares a promise with a limit errs to the safe side.
  *
  * A distance is in half ranges of the study's bounds. The same device can be judged at another
  * distance than the study's own, because the noise does not depend on it: only the sensitivity does.
@@ -276,48 +275,6 @@ enum tremolo_status tremolo_study_file_explain(struct tremolo_explanation *expla
     promise.extents = extents;
     promise.extent_count = tremolo_study_file_extents(extents, file);
     return tremolo_explain(explanation, &promise);
-}
-
-/* Rounded down in every step: a ledger may then refuse one release too early, and never too late. */
-enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon, double delta)
-{
-    struct tremolo_certified mu;
-    if (budget == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    enum tremolo_status status = tremolo_gaussian_mu_for(&mu, epsilon, delta);
-    if (status != TREMOLO_OK) {
-        return status;
-    }
-    /* Squaring may round up by one part in 2^53: step below it first. */
-    double charge = floor(nextafter(mu.lower * mu.lower, 0) * (double)TREMOLO_CHARGE_ONE);
-    if (!(charge >= 1)) {
-        return TREMOLO_UNREACHABLE;
-    }
-    if (charge > UINT32_MAX) {
-        return TREMOLO_OVERFLOWED;
-    }
-    *budget = (uint32_t)charge;
-    return TREMOLO_OK;
-}
-
-/* Rounded up in every step, as a person reads it as a promise. */
-enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent, double delta)
-{
-    struct tremolo_gaussian cost = {0};
-    struct tremolo_certified found = {0};
-    if (epsilon == NULL) {
-        return TREMOLO_BAD_ARGUMENT;
-    }
-    double mu = nextafter(sqrt(spent / (double)TREMOLO_CHARGE_ONE), INFINITY);
-    enum tremolo_status status = spent > 0 ? tremolo_gaussian_add(&cost, mu, 1.0, 1) : TREMOLO_OK;
-    if (status == TREMOLO_OK && spent > 0) {
-        status = tremolo_gaussian_epsilon(&found, &cost, delta);
-    }
-    if (status == TREMOLO_OK) {
-        *epsilon = found.upper;
-    }
-    return status;
 }
 
 /* ---------------------------------------------------------------- as a document */

@@ -80,12 +80,6 @@ tremolo_study_file_coordinate(const struct tremolo_study_file *file, size_t inde
  * and the id. Lives as long as the file. */
 const struct tremolo_study *tremolo_study_file_device(const struct tremolo_study_file *file);
 
-/* The largest ledger budget (mu^2 / 2^24, rounded down) that keeps a device's
- * whole life within (epsilon, delta). UNREACHABLE when it is below one unit,
- * OVERFLOWED when it exceeds 32 bits. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_budget(uint32_t *budget, double epsilon,
-                                                          double delta);
-
 /* How coordinates follow from features: inputs in the order of the features, and as many
  * features there as the study has coordinates. Lives as long as the file. */
 const struct tremolo_inputs *tremolo_study_file_inputs(const struct tremolo_study_file *file);
@@ -154,10 +148,6 @@ size_t tremolo_study_file_ways(struct tremolo_difference *ways,
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_study_file_explain(struct tremolo_explanation *explanation,
                            const struct tremolo_study_file *file, double delta);
-
-/* What mu^2 / 2^24 = spent costs at delta, rounded up; 0 when nothing is spent. */
-TREMOLO_MUST_USE enum tremolo_status tremolo_study_spent(double *epsilon, uint32_t spent,
-                                                         double delta);
 
 /* Fill release, constants, law, rounds, samples, dimension and response of a study of
  * ballots of this epsilon each, with the default constants; its bounds are set before.

@@ -1,5 +1,6 @@
 /* test_host_client_policy.c -- what the device's own policy allows, and what a
  * study is charged at the distance that policy protects. */
+#include "accountant.h"
 #include "policy.h"
 #include "client_world.h"
 #include "study_internal.h"
@@ -457,6 +458,35 @@ static void test_policies_count_both_kinds(void **state)
     assert_int_equal(allowed, 0);
 }
 
+static enum tremolo_status budget_of(uint32_t *budget, double epsilon, double delta)
+{
+    const struct tremolo_policy policy = {.epsilon_total = epsilon, .delta = delta};
+    return tremolo_policy_budget(budget, &policy);
+}
+
+/* The budget is the largest whole charge within the promise: one more unit
+ * breaks it. */
+static void test_budget_is_the_largest(void **state)
+{
+    (void)state;
+    for (int i = -2; i < 4; i++) {
+        double epsilon = ldexp(1, i);
+        uint32_t budget = 0;
+        struct tremolo_certified delta;
+        assert_status(budget_of(&budget, epsilon, 1e-5), TREMOLO_OK);
+        struct tremolo_gaussian within = {(double)budget / (double)TREMOLO_CHARGE_ONE, 0};
+        struct tremolo_gaussian beyond = {((double)budget + 2) / (double)TREMOLO_CHARGE_ONE, 0};
+        assert_status(tremolo_gaussian_delta(&delta, &within, epsilon), TREMOLO_OK);
+        assert_true(delta.upper <= 1e-5);
+        assert_status(tremolo_gaussian_delta(&delta, &beyond, epsilon), TREMOLO_OK);
+        assert_true(delta.lower > 1e-5);
+    }
+    uint32_t budget = 7;
+    assert_status(budget_of(&budget, 1e-6, 1e-12), TREMOLO_UNREACHABLE);
+    assert_status(budget_of(&budget, 1000, 1e-5), TREMOLO_OVERFLOWED);
+    assert_int_equal(budget, 7);
+}
+
 static void test_policy_files(void **state)
 {
     static const char *const wrong[] = {
@@ -522,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_a_smaller_total_counts),
         cmocka_unit_test(test_ballots_and_samples_share_a_total),
         cmocka_unit_test(test_policies_count_both_kinds),
+        cmocka_unit_test(test_budget_is_the_largest),
         cmocka_unit_test(test_policy_files),
     };
     return cmocka_run_group_tests_name("host client: policy", tests, NULL, NULL);

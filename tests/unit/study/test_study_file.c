@@ -539,29 +539,6 @@ static void test_guarantee_json(void **state)
     tremolo_study_file_free(file);
 }
 
-/* The budget is the largest whole charge within the promise: one more unit
- * breaks it. */
-static void test_budget_is_the_largest(void **state)
-{
-    (void)state;
-    for (int i = -2; i < 4; i++) {
-        double epsilon = ldexp(1, i);
-        uint32_t budget = 0;
-        struct tremolo_certified delta;
-        assert_status(tremolo_study_budget(&budget, epsilon, 1e-5), TREMOLO_OK);
-        struct tremolo_gaussian within = {(double)budget / (double)TREMOLO_CHARGE_ONE, 0};
-        struct tremolo_gaussian beyond = {((double)budget + 2) / (double)TREMOLO_CHARGE_ONE, 0};
-        assert_status(tremolo_gaussian_delta(&delta, &within, epsilon), TREMOLO_OK);
-        assert_true(delta.upper <= 1e-5);
-        assert_status(tremolo_gaussian_delta(&delta, &beyond, epsilon), TREMOLO_OK);
-        assert_true(delta.lower > 1e-5);
-    }
-    uint32_t budget = 7;
-    assert_status(tremolo_study_budget(&budget, 1e-6, 1e-12), TREMOLO_UNREACHABLE);
-    assert_status(tremolo_study_budget(&budget, 1000, 1e-5), TREMOLO_OVERFLOWED);
-    assert_int_equal(budget, 7);
-}
-
 static void test_starters_are_studies(void **state)
 {
     static const char *const columns[] = {"one", "two", "three"};
@@ -681,7 +658,6 @@ int main(void)
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_rows_include_the_rounding),
         cmocka_unit_test(test_guarantee_json),
-        cmocka_unit_test(test_budget_is_the_largest),
         cmocka_unit_test(test_starters_are_studies),
     };
     return cmocka_run_group_tests_name("study file", tests, NULL, NULL);
