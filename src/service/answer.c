@@ -83,23 +83,21 @@ void request_problem(struct request *request, unsigned status, const char *detai
     request_problem_with(request, status, detail, NULL);
 }
 
-/* 500 with the status's sentence when the making failed. */
-void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
-                         char *body)
+/* A text is missing only where there was no memory for it. */
+void request_answer_text(struct request *request, unsigned status, char *body)
 {
-    if (made == TREMOLO_OK && body != NULL) {
+    if (body != NULL) {
         request_answer(request, status, "application/json", body);
-        return;
+    } else {
+        request_problem(request, 500, tremolo_status_sentence(TREMOLO_NO_MEMORY));
     }
-    made = made == TREMOLO_OK ? TREMOLO_NO_MEMORY : made;
-    request_problem(request, 500, tremolo_status_sentence(made));
 }
 
 void request_answer_json(struct request *request, unsigned status, json_t *document)
 {
     char *body = NULL;
-    enum tremolo_status made = json_latch_text(&body, document, JSON_COMPACT);
-    request_answer_text(request, status, made, body);
+    (void)!json_latch_text(&body, document, JSON_COMPACT);
+    request_answer_text(request, status, body);
 }
 
 /* ---------------------------------------------------------------- what the client takes

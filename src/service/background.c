@@ -5,8 +5,6 @@
  * sees `stopping` when it next holds the lock. Waits go by the monotonic clock (clock.h). */
 #include "background.h"
 
-#include "clock.h"
-
 void background_init(struct background *thread)
 {
     *thread = (struct background){.stopping = false};
@@ -41,25 +39,4 @@ void background_free(struct background *thread)
     background_stop(thread);
     (void)pthread_mutex_destroy(&thread->lock);
     (void)pthread_cond_destroy(&thread->wake);
-}
-
-void background_lock(struct background *thread)
-{
-    (void)pthread_mutex_lock(&thread->lock);
-}
-
-void background_unlock(struct background *thread)
-{
-    (void)pthread_mutex_unlock(&thread->lock);
-}
-
-void background_wait_us(struct background *thread, int64_t us)
-{
-    clock_wait_us(&thread->wake, &thread->lock, us);
-}
-
-/* Broadcast, because several threads may wait for different things. */
-void background_signal(struct background *thread)
-{
-    (void)pthread_cond_broadcast(&thread->wake);
 }

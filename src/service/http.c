@@ -667,7 +667,6 @@ void loop_pause(struct loop *loop, int events)
 struct thread {
     struct loop loop;
     pthread_t id;
-    bool listening;
     int64_t stopping_since; /* 0: not yet */
 };
 
@@ -684,12 +683,9 @@ static void free_spares(struct loop *loop)
 /* The listener is shared by all loops: the last one closes it. */
 static void stop_accepting(struct thread *thread)
 {
-    if (thread->listening) {
-        thread->listening = false;
-        (void)MHD_quiesce_daemon(thread->loop.daemon);
-        if (atomic_fetch_sub(&thread->loop.http->listening, 1) == 1) {
-            (void)close(thread->loop.http->listener);
-        }
+    (void)MHD_quiesce_daemon(thread->loop.daemon);
+    if (atomic_fetch_sub(&thread->loop.http->listening, 1) == 1) {
+        (void)close(thread->loop.http->listener);
     }
 }
 
@@ -699,8 +695,8 @@ static bool is_drained(struct thread *thread)
     if (!atomic_load(thread->loop.http->stopping)) {
         return false;
     }
-    stop_accepting(thread);
     if (thread->stopping_since == 0) {
+        stop_accepting(thread);
         thread->stopping_since = clock_ms();
     }
     bool late = clock_ms() - thread->stopping_since > DRAIN_MS;
@@ -782,7 +778,6 @@ bool loop_open(struct loop *loop, struct http *http, int listener, unsigned conn
 static bool start_thread(struct thread *thread, struct http *http, unsigned connections)
 {
     struct loop *loop = &thread->loop;
-    thread->listening = true;
     if (!loop_open(loop, http, http->listener, connections)) {
         return false;
     }

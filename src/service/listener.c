@@ -24,25 +24,6 @@ enum { BACKLOG = 1024 };
  *
  * Numeric addresses only: a name could have several addresses, and a server listens on one. */
 
-/* Returns the length of what is in *address, or 0. */
-static socklen_t parse_address(struct sockaddr_storage *address, const char *text, uint16_t port)
-{
-    memset(address, 0, sizeof *address);
-    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
-    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
-    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
-        four->sin_family = AF_INET;
-        four->sin_port = htons(port);
-        return sizeof *four;
-    }
-    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
-        six->sin6_family = AF_INET6;
-        six->sin6_port = htons(port);
-        return sizeof *six;
-    }
-    return 0;
-}
-
 /* What the kernel chose for port 0. */
 static uint16_t port_of(int listener)
 {
@@ -64,7 +45,7 @@ enum tremolo_status listen_open(int *listener, uint16_t *port, const char *addre
 {
     struct sockaddr_storage where;
     int on = 1;
-    socklen_t length = parse_address(&where, address, *port);
+    socklen_t length = sources_address(&where, address, *port);
     if (length == 0) {
         return words_say(words, TREMOLO_NOT_LISTENING, "'%s' is not a numeric address", address);
     }

@@ -4,9 +4,9 @@
  * between two requests. Without memory for the stream every call does nothing, and the end says so. */
 #include "prometheus.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "document.h"
 
 void prometheus_open(struct prometheus *out)
 {
@@ -55,16 +55,7 @@ void prometheus_process(struct prometheus *out, int64_t started_at)
 }
 
 /* Ends the stream; the text is complete only if nothing failed before. */
-char *prometheus_text(struct prometheus *out, size_t *length)
+char *prometheus_text(struct prometheus *out)
 {
-    bool failed = out->stream == NULL || ferror(out->stream) != 0;
-    if (out->stream != NULL && fclose(out->stream) != 0) {
-        failed = true;
-    }
-    if (failed) {
-        free(out->text);
-        return NULL;
-    }
-    *length = out->length;
-    return out->text;
+    return out->stream != NULL && document_close(out->stream, &out->text) ? out->text : NULL;
 }

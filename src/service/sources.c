@@ -45,6 +45,25 @@ void sources_free(struct sources *sources)
     }
 }
 
+/* Numeric only: a name may have several addresses, and asking for them takes time. */
+socklen_t sources_address(struct sockaddr_storage *address, const char *text, uint16_t port)
+{
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *four = (struct sockaddr_in *)(void *)address;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)(void *)address;
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(port);
+        return sizeof *four;
+    }
+    if (inet_pton(AF_INET6, text, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(port);
+        return sizeof *six;
+    }
+    return 0;
+}
+
 /* ---------------------------------------------------------------- who
  *
  * An address is hashed under a key of this process, so the table tells nothing to a reader of
@@ -55,11 +74,6 @@ static uint64_t key_of(const struct sources *sources, const void *address, size_
     uint64_t key = 0;
     (void)crypto_shorthash((unsigned char *)&key, address, length, sources->hash_key);
     return key;
-}
-
-static uint64_t key_of_four(const struct sources *sources, const struct in_addr *four)
-{
-    return key_of(sources, four, 4);
 }
 
 /* The first 64 bits: one subscriber has all addresses below them. */
@@ -75,7 +89,7 @@ uint64_t sources_key(const struct sources *sources, const struct sockaddr *addre
     struct sockaddr_in6 six;
     if (address != NULL && address->sa_family == AF_INET) {
         memcpy(&four, address, sizeof four);
-        return key_of_four(sources, &four.sin_addr);
+        return key_of(sources, &four.sin_addr, 4);
     }
     if (address != NULL && address->sa_family == AF_INET6) {
         memcpy(&six, address, sizeof six);
@@ -104,8 +118,7 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
     const char *comma = strrchr(header, ',');
     const char *last = comma != NULL ? comma + 1 : header;
     char text[ADDRESS_TEXT_MAX];
-    struct in_addr four;
-    struct in6_addr six;
+    struct sockaddr_storage address;
     last += strspn(last, " \t");
     size_t length = strcspn(last, " \t");
     if (length >= sizeof text) {
@@ -114,15 +127,11 @@ bool sources_parse(uint64_t *key, const struct sources *sources, const char *hea
     memcpy(text, last, length);
     text[length] = '\0';
     strip_port(text);
-    if (inet_pton(AF_INET, text, &four) == 1) {
-        *key = key_of_four(sources, &four);
-        return true;
+    if (sources_address(&address, text, 0) == 0) {
+        return false;
     }
-    if (inet_pton(AF_INET6, text, &six) == 1) {
-        *key = key_of_six(sources, &six);
-        return true;
-    }
-    return false;
+    *key = sources_key(sources, (const struct sockaddr *)&address);
+    return true;
 }
 
 /* ---------------------------------------------------------------- how many

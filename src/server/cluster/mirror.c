@@ -121,10 +121,10 @@ static enum tremolo_status read_round(struct mirror *mirror, struct bus *bus, un
         status = TREMOLO_NETWORK_FAILED; /* this replica does not have it yet */
     }
     if (status == TREMOLO_OK) {
-        (void)pthread_mutex_lock(&mirror->served->sums.lock);
+        served_lock(mirror->served);
         status = served_decode_round(mirror->served, round, value.bytes, value.length);
         mirror->served->sums.generation++;
-        (void)pthread_mutex_unlock(&mirror->served->sums.lock);
+        served_unlock(mirror->served);
     }
     free(value.bytes);
     return status;
@@ -146,13 +146,13 @@ static enum tremolo_status take_state(struct mirror *mirror, struct bus *bus,
     if (status != TREMOLO_OK) {
         return status;
     }
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     for (unsigned t = 0; t < served->sums.opened; t++) {
         served->sums.rounds[t].closed_at = t < state->closed_count ? state->closed[t] : 0;
     }
     served->sums.closing = state->phase == CLUSTER_CLOSING;
     served->sums.generation++;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     mirror->phase = state->phase;
     mirror->round = state->round;
     mirror->state_revision = state->revision;
@@ -270,7 +270,7 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
         tremolo_moments_free(merged);
         return status;
     }
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     struct tremolo_moments *old = served->sums.rounds[round].moments;
     served->sums.rounds[round].moments = merged;
     if (tremolo_moments_count(merged) > tremolo_moments_count(old)) {
@@ -278,7 +278,7 @@ static enum tremolo_status merge_round(struct mirror *mirror, unsigned round)
     }
     served->sums.reports += tremolo_moments_count(merged) - tremolo_moments_count(old);
     served->sums.generation++;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     tremolo_moments_free(old);
     return TREMOLO_OK;
 }
@@ -412,10 +412,10 @@ static bool all_ended(const struct mirror *mirror, unsigned round)
  * report that comes too late. */
 static void note_closing(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     served->sums.closing = true;
     served->sums.generation++;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
 }
 
 /* *ours: it was this process that moved the state. Only then may it write markers
@@ -471,19 +471,19 @@ static enum tremolo_status write_next(struct mirror *mirror, struct bus *bus, in
 {
     struct served_study *served = mirror->served;
     unsigned next = mirror->round + 1;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     served->sums.rounds[mirror->round].closed_at = now;
     served->sums.opened = next;
     enum tremolo_status status = rounds_open_next(served, now);
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     if (status == TREMOLO_OK) {
         status = cluster_put_round(bus, served, next);
     }
     /* Readers see a round only once the state says so. */
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     served->sums.rounds[mirror->round].closed_at = 0;
     served->sums.opened = next;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return status;
 }
 

@@ -56,9 +56,9 @@ struct batch {
 
 static struct known_rounds rounds_of(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     struct known_rounds known = {rounds_view(served, 0, rounds_room(served)), false};
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return known;
 }
 

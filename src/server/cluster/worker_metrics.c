@@ -23,7 +23,7 @@ struct worker_metrics {
     uint16_t port;
 };
 
-static char *metrics_text(struct worker_counters *counters, size_t *length)
+static char *metrics_text(struct worker_counters *counters)
 {
     struct prometheus out;
     prometheus_open(&out);
@@ -44,15 +44,16 @@ static char *metrics_text(struct worker_counters *counters, size_t *length)
                      "Shards folded from the start.", (double)atomic_load(&counters->rebuilds));
     prometheus_value(&out, "tremolo_fold_errors_total", "counter", "Failed calls to the store.",
                      (double)atomic_load(&counters->errors));
-    return prometheus_text(&out, length);
+    return prometheus_text(&out);
 }
 
 /* The text is handed over; NULL: there was no memory for it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
-                              char *text, size_t length)
+                              char *text)
 {
     struct MHD_Response *response =
-        text != NULL ? MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE) : NULL;
+        text != NULL ? MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE)
+                     : NULL;
     if (response == NULL) {
         free(text);
         return MHD_NO;
@@ -66,7 +67,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
                                    const char *body)
 {
-    return answer(connection, status, "application/json", strdup(body), strlen(body));
+    return answer(connection, status, "application/json", strdup(body));
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -74,7 +75,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   size_t *data_length, void **state)
 {
     struct worker_metrics *metrics = context;
-    size_t length = 0;
     (void)version;
     (void)data;
     (void)state;
@@ -83,8 +83,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return MHD_NO;
     }
     if (strcmp(url, "/metrics") == 0) {
-        char *text = metrics_text(metrics->counters, &length);
-        return answer(connection, 200, "text/plain; version=0.0.4", text, length);
+        return answer(connection, 200, "text/plain; version=0.0.4",
+                      metrics_text(metrics->counters));
     }
     if (strcmp(url, "/healthz") != 0) {
         return answer_text(connection, 404, "{\"status\":404}");

@@ -18,25 +18,23 @@
  * same bytes. */
 static void answer_study(struct request *request)
 {
-    request_answer_text(request, 200, TREMOLO_OK, strdup(study_of(request)->published));
+    request_answer_text(request, 200, strdup(study_of(request)->published));
 }
 
 /* The round that is open now. It is signed for each answer, because the reports so far are in
  * it; operator.c answers with it after a round was closed. */
 void devices_answer_round(struct request *request)
 {
-    char *body = NULL;
-    enum tremolo_status status =
-        round_json(&body, study_of(request), server_of(request)->signing_key, (int64_t)time(NULL));
-    request_answer_text(request, 200, status, body);
+    request_answer_text(
+        request, 200,
+        round_json(study_of(request), server_of(request)->signing_key, (int64_t)time(NULL)));
 }
 
 /* What the study promises, in words: from the study alone, so it is there before any report. */
 static void answer_guarantee(struct request *request)
 {
-    char *body = NULL;
-    enum tremolo_status status = estimate_guarantee_json(&body, study_of(request));
-    request_answer_text(request, 200, status, body);
+    request_answer_text(request, 200,
+                        json_latch_exact(guarantee_study_json(study_of(request)->file)));
 }
 
 /* ---------------------------------------------------------------- what arrived
@@ -52,6 +50,15 @@ static bool type_is(const char *sent, const char *type)
            (sent[length] == '\0' || sent[length] == ';' || sent[length] == ' ');
 }
 
+size_t devices_name(uint8_t name[TREMOLO_DEVICE_ID_MAX], const char *text)
+{
+    size_t length = strlen(text) * 3 / 4;
+    return length <= TREMOLO_DEVICE_ID_MAX &&
+                   tremolo_base64_decode(name, length, text) == TREMOLO_OK
+               ? length
+               : 0;
+}
+
 /* The device's name from its header: 1 to 32 bytes in base64url. */
 static bool name_device(struct request *request, struct arrival *arrival)
 {
@@ -61,14 +68,9 @@ static bool name_device(struct request *request, struct arrival *arrival)
     if (text == NULL) {
         return true;
     }
-    size_t length = strlen(text) * 3 / 4;
-    if (length == 0 || length > sizeof own->device ||
-        tremolo_base64_decode(own->device, length, text) != TREMOLO_OK) {
-        return false;
-    }
     arrival->device = own->device;
-    arrival->device_length = (uint8_t)length;
-    return true;
+    arrival->device_length = (uint8_t)devices_name(own->device, text);
+    return arrival->device_length > 0;
 }
 
 /* One report is the usual body: it needs no memory but that of the request. False after an
@@ -213,10 +215,10 @@ static void add_next(json_t **receipt, struct request *request)
     if (served->terms->rounds == 1) {
         return;
     }
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     bool done = served_is_done(served);
     struct round_window next = round_next(served, (int64_t)time(NULL));
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     if (!done) {
         json_latch_set(receipt, "next",
                        json_pack("{s:I, s:I}", "earliest", (json_int_t)next.earliest, "latest",

@@ -76,7 +76,7 @@ static void operator_create_finish(struct request *request)
     }
     log_event(&server_of(request)->log, "info", "study", "{s:s}", "study",
               own->job.served->id_text);
-    request_answer_text(request, 201, TREMOLO_OK, strdup(own->job.served->published));
+    request_answer_text(request, 201, strdup(own->job.served->published));
 }
 
 /* ?round=N closes that round and no other, so that asking again is harmless. */
@@ -94,10 +94,10 @@ static bool read_round(struct request *request)
         request_problem(request, 400, "round is not the number of a round of this study");
         return false;
     }
-    (void)pthread_mutex_lock(&study_of(request)->sums.lock);
+    served_lock(study_of(request));
     /* A gateway may not have heard of it yet, and asks before it closes anything. */
     bool begun = number < study_of(request)->sums.opened || study_of(request)->mirror != NULL;
-    (void)pthread_mutex_unlock(&study_of(request)->sums.lock);
+    served_unlock(study_of(request));
     if (!begun) {
         request_problem(request, 409, tremolo_status_sentence(TREMOLO_ROUND_NOT_BEGUN));
         return false;
@@ -161,9 +161,9 @@ static void operator_discard_finish(struct request *request)
     if (refuse_failed(request)) {
         return;
     }
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     json_int_t left = (json_int_t)served->sums.reports;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     json_int_t gone = (json_int_t)own->job.discard.reports;
     log_event(&server_of(request)->log, "info", "reports discarded", "{s:s, s:I, s:I, s:I}",
               "study", served->id_text, "from", (json_int_t)own->job.discard.from, "to",
@@ -199,9 +199,8 @@ static bool read_name(struct device_name *name, struct request *request)
     if (good && text != NULL) {
         good = take_text(name, text);
     } else if (good && coded != NULL) {
-        name->length = strlen(coded) * 3 / 4;
-        good = name->length > 0 && name->length <= TREMOLO_DEVICE_ID_MAX &&
-               tremolo_base64_decode(name->bytes, name->length, coded) == TREMOLO_OK;
+        name->length = devices_name(name->bytes, coded);
+        good = name->length > 0;
     }
     json_decref(sent);
     return good;

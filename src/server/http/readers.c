@@ -44,7 +44,7 @@ static void answer_estimate(struct request *request)
     }
     char *kept = level == ESTIMATE_LEVEL ? estimate_kept(study_of(request)) : NULL;
     if (kept != NULL) {
-        request_answer_text(request, 200, TREMOLO_OK, kept);
+        request_answer_text(request, 200, kept);
         return;
     }
     own->question = (struct question){
@@ -59,20 +59,20 @@ static void answer_estimated(struct request *request)
 {
     struct study_request *own = own_of(request);
     struct question *question = &own->question;
-    if (question->status == TREMOLO_OK && question->json == NULL) {
+    if (question->status != TREMOLO_OK) {
+        request_problem(request, 500, tremolo_status_sentence(question->status));
+    } else if (question->json == NULL) {
         request_problem(request, 503, "the server is stopping");
-        return;
+    } else {
+        request_answer_text(request, 200, question->json);
+        question->json = NULL;
     }
-    request_answer_text(request, 200, question->status, question->json);
-    question->json = NULL;
 }
 
 /* Kept for a second (history.c), so many dashboards cost as much as one. */
 static void answer_history(struct request *request)
 {
-    char *body = NULL;
-    enum tremolo_status status = history_json(&body, study_of(request), (int64_t)time(NULL));
-    request_answer_text(request, 200, status, body);
+    request_answer_text(request, 200, history_json(study_of(request), (int64_t)time(NULL)));
 }
 
 /* 503 with the reason while the store takes nothing: a balancer then sends devices elsewhere. */
@@ -83,7 +83,7 @@ static void answer_health(struct request *request)
     if (health != TREMOLO_OK) {
         request_problem(request, 503, words);
     } else {
-        request_answer_text(request, 200, TREMOLO_OK, strdup("{\"status\":\"ok\"}"));
+        request_answer_text(request, 200, strdup("{\"status\":\"ok\"}"));
     }
 }
 
@@ -193,7 +193,7 @@ static double state_of(const struct served_study *served, int64_t now)
 static double key_of(struct served_study *served, enum list_sort sort, int64_t now)
 {
     double key = 0.0;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     switch (sort) {
     case BY_CREATED:
     case BY_TITLE: break;
@@ -208,7 +208,7 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
         key = served->sums.reported_at > 0 ? (double)served->sums.reported_at : NAN;
         break;
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return key;
 }
 
@@ -260,7 +260,7 @@ static bool find(struct list *list, struct writer *writer)
 /* One study of the list, read under the lock of its sums: all its numbers are of one moment. */
 static json_t *line_of(struct served_study *served, int64_t now)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     json_t *line = json_pack(
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "id", served->id_text, "title",
         served->terms->title, "state", round_state(served, now), "round",
@@ -271,7 +271,7 @@ static json_t *line_of(struct served_study *served, int64_t now)
         "summary",
         served->sums.estimate.summary != NULL ? json_deep_copy(served->sums.estimate.summary)
                                               : json_null());
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return line;
 }
 
@@ -333,9 +333,9 @@ static void write_studies(struct prometheus *out, struct writer *writer)
     prometheus_head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
     for (size_t i = 0; i < count; i++) {
         struct served_study *served = studies_at(&writer->studies, i);
-        (void)pthread_mutex_lock(&served->sums.lock);
+        served_lock(served);
         uint64_t reports = served->sums.reports;
-        (void)pthread_mutex_unlock(&served->sums.lock);
+        served_unlock(served);
         prometheus_labelled(out, "study", served->id_text, reports);
     }
 }
@@ -374,7 +374,6 @@ static void answer_metrics(struct request *request)
     struct tremolo_server *server = server_of(request);
     struct writer *writer = server->writer;
     struct prometheus out;
-    size_t length = 0;
     prometheus_open(&out);
     write_outcomes(&out, writer);
     if (server->mqtt != NULL) {
@@ -385,7 +384,7 @@ static void answer_metrics(struct request *request)
     batcher_write_metrics(&out, &writer->batcher);
     http_write_metrics(&out, server->http);
     prometheus_process(&out, server->started_at);
-    char *text = prometheus_text(&out, &length);
+    char *text = prometheus_text(&out);
     if (text == NULL) {
         request_problem(request, 503, "out of memory");
     } else {

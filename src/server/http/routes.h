@@ -83,6 +83,9 @@ void routes_close(struct tremolo_server *server);
 
 extern const struct route device_routes[];
 void devices_answer_round(struct request *request);
+
+/* The length of a device's name from base64url, 1 to TREMOLO_DEVICE_ID_MAX; 0: the text is no name. */
+size_t devices_name(uint8_t name[TREMOLO_DEVICE_ID_MAX], const char *text);
 void devices_refuse(struct request *request);  /* the writer's queue had no room for its job */
 void devices_release(struct request *request); /* free what it holds */
 

@@ -51,8 +51,8 @@ static int64_t seconds_now(void)
  * segment under construction for those of the same batch. write_lock is held from the first decide() of a
  * batch to its commit or drop; when it is released no study has anything collected. */
 
-/* Marks a place in the segment under construction. */
-enum { PENDING_POSITION = 1 };
+/* Of a place in the segment under construction: positions in the log count from 1. */
+enum { PENDING_POSITION = 0 };
 
 /* Names are compared by their bytes; reports without a name have length 0. */
 static bool same_device(const struct segment_record *record, const struct arrival *arrival)
@@ -109,44 +109,43 @@ static bool load_segment(struct served_study *served, struct store *store, uint6
     return true;
 }
 
-/* The record at a place of the log. False when it cannot be read: the outcome is then "not
- * stored", never a guess. */
+/* The record at a place of the log or of the batch. False when it cannot be read: the outcome is then "not
+ * stored", never a guess. The segment under construction has no check value yet; its room is there. */
 static bool load_record(struct segment_record *record, struct served_study *served,
                         struct store *store, uint64_t place)
 {
+    const struct served_log *log = &served->log;
     uint32_t offset = (uint32_t)(place & 0xffffff);
+    if (place >> 24 == PENDING_POSITION) {
+        return segment_next(record, &offset, log->segment.bytes,
+                            log->segment.length + SEGMENT_CHECK_BYTES);
+    }
     return load_segment(served, store, place >> 24) &&
-           segment_next(record, &offset, served->log.cache, served->log.cache_length);
+           segment_next(record, &offset, log->cache, log->cache_length);
 }
 
-/* The segment under construction has no check value yet; its room is there. */
-static bool pending_record(struct segment_record *record, const struct served_study *served,
-                           uint64_t place)
+/* The next place that may hold a key: first those in the log, then those of this batch. 0: no more. */
+static uint64_t next_place(const struct index *durable, const struct index *pending, uint64_t hash,
+                           size_t cursor[2])
 {
-    uint32_t offset = (uint32_t)(place & 0xffffff);
-    return segment_next(record, &offset, served->log.segment.bytes,
-                        served->log.segment.length + SEGMENT_CHECK_BYTES);
+    uint64_t place = index_find(durable, hash, &cursor[0]);
+    return place != 0 ? place : index_find(pending, hash, &cursor[1]);
 }
 
-/* PENDING: the id is new. */
+/* PENDING: the id is new. A repeat of a report of this batch is durable only together with it; the writer
+ * settles that. */
 static enum server_outcome find_repeat(struct served_study *served, const struct arrival *arrival,
                                        struct store *store)
 {
     struct segment_record record;
     uint64_t place;
-    size_t cursor = 0;
-    while ((place = index_find(&served->log.ids, arrival->hash, &cursor)) != 0) {
+    size_t cursor[2] = {0, 0};
+    while ((place = next_place(&served->log.ids, &served->log.pending_ids, arrival->hash,
+                               cursor)) != 0) {
         if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
         if (same_id(&record, arrival)) {
-            return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
-        }
-    }
-    cursor = 0;
-    while ((place = index_find(&served->log.pending_ids, arrival->hash, &cursor)) != 0) {
-        if (pending_record(&record, served, place) && same_id(&record, arrival)) {
-            /* Durable only together with this group; the writer settles it. */
             return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
         }
     }
@@ -162,18 +161,15 @@ static enum server_outcome count_samples(struct served_study *served, const stru
     struct segment_record record;
     unsigned used = 0;
     uint64_t place;
-    size_t cursor = 0;
+    size_t cursor[2] = {0, 0};
     size_t length = served_device_key(key, arrival);
     uint64_t hash = index_hash(served->hash_key, key, length);
-    while ((place = index_find(&served->log.devices, hash, &cursor)) != 0) {
+    while ((place = next_place(&served->log.devices, &served->log.pending_devices, hash, cursor)) !=
+           0) {
         if (!load_record(&record, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
         used += same_device_round(&record, arrival);
-    }
-    cursor = 0;
-    while ((place = index_find(&served->log.pending_devices, hash, &cursor)) != 0) {
-        used += pending_record(&record, served, place) && same_device_round(&record, arrival);
     }
     return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
 }
@@ -266,7 +262,7 @@ static enum tremolo_status decide_append(struct served_study *served, struct sto
         status = index_reserve(&served->log.devices, count);
     }
     if (status == TREMOLO_OK) {
-        status = tremolo_moments_prepare(served->sums.rounds[served->sums.opened - 1].moments);
+        status = tremolo_moments_prepare(served_newest(served)->moments);
     }
     if (status == TREMOLO_OK) {
         served->log.time = served_arrival_time(served, now);
@@ -309,12 +305,12 @@ static void learn_ids(struct served_study *served)
  * between two parts is durable, and counts what its sums hold. */
 static enum tremolo_status fold(struct served_study *served, int8_t expanded[ROWS_EXPANDED_BYTES])
 {
-    struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    struct served_round *newest = served_newest(served);
     size_t count = served->log.segment.count;
     enum tremolo_status status = TREMOLO_OK;
     for (size_t from = 0, taken = 0; from < count && status == TREMOLO_OK; from += taken) {
         taken = rows_expand(expanded, served->study, &served->log.rows, from, count);
-        (void)pthread_mutex_lock(&served->sums.lock);
+        served_lock(served);
         status = rows_add(newest->moments, served->study, &served->log.rows, expanded, from, taken);
         if (status == TREMOLO_OK) {
             newest->folded_to = from + taken == count ? served->log.position : newest->folded_to;
@@ -322,7 +318,7 @@ static enum tremolo_status fold(struct served_study *served, int8_t expanded[ROW
             served->sums.generation++;
             served->sums.reported_at = (int64_t)time(NULL);
         }
-        (void)pthread_mutex_unlock(&served->sums.lock);
+        served_unlock(served);
     }
     return status;
 }
@@ -570,7 +566,7 @@ static enum tremolo_status stage_close(struct embedded *embedded, struct served_
 static enum tremolo_status close_newest(struct embedded *embedded, struct served_study *served)
 {
     unsigned closing = served->sums.opened - 1;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     enum tremolo_status status = stage_close(embedded, served, seconds_now());
     if (status == TREMOLO_OK) {
         served->sums.rounds[closing].checkpointed_to = served->sums.rounds[closing].folded_to;
@@ -580,7 +576,7 @@ static enum tremolo_status close_newest(struct embedded *embedded, struct served
         served->sums.opened = closing + 1;
         served->sums.rounds[closing].closed_at = 0;
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     if (status == TREMOLO_OK || tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
         settle(embedded, status);
     } else {
@@ -601,7 +597,7 @@ static enum tremolo_status close_round(struct embedded *embedded, const struct j
     if (served_is_done(served)) {
         return TREMOLO_STUDY_DONE;
     }
-    if (tremolo_moments_count(served->sums.rounds[newest].moments) < 2) {
+    if (served_reports(served, newest) < 2) {
         return TREMOLO_TOO_FEW_REPORTS;
     }
     return close_newest(embedded, served);
@@ -755,32 +751,6 @@ static const struct batcher_backend own_log = {
  * A start reads everything that it will trust, and refuses a directory that does not agree with
  * itself. Only then is anything written. */
 
-/* Where a start says what is wrong. */
-struct start {
-    struct writer *writer;
-    char *words; /* TREMOLO_WORDS_BYTES */
-};
-
-/* One that cannot be served stops the start: its devices would hear
- * that there is no such study, and give up. */
-static enum tremolo_status recover_study(void *context, const uint8_t *key, size_t key_length,
-                                         const uint8_t *value, size_t length)
-{
-    struct start *start = context;
-    struct writer *writer = start->writer;
-    struct served_study *served = NULL;
-    if (writer->studies.count == STUDIES_MAX) {
-        return words_say(start->words, TREMOLO_STUDIES_FULL, "there are more than %d studies",
-                         STUDIES_MAX);
-    }
-    enum tremolo_status status = served_from_row(&served, key, key_length, value, length,
-                                                 writer->signing_key, writer->secret, start->words);
-    if (status == TREMOLO_OK) {
-        studies_add(&writer->studies, served);
-    }
-    return status;
-}
-
 /* Where the store is a copy, rounds that follow may have been broadcast by the original, with
  * vectors that came from other sums; old reports of them would be debiased with ours. So they
  * are not opened here again: the study ends with its newest round. In an undecided copy the
@@ -810,16 +780,21 @@ static enum tremolo_status settle_rounds(struct embedded *embedded, char words[T
     return status;
 }
 
-/* All studies of the store, then their rounds, sums and ids from states and log. */
+/* All studies of the store, then their rounds, sums and ids from states and log. A study that cannot be
+ * served stops the start: its devices would hear that there is no such study, and give up. */
 static enum tremolo_status recover(struct embedded *embedded, char words[TREMOLO_WORDS_BYTES])
 {
     struct store *store = embedded->store;
-    struct start start = {embedded->writer, words};
+    struct writer *writer = embedded->writer;
+    struct studies_reader reader = {.studies = &writer->studies,
+                                    .signing_key = writer->signing_key,
+                                    .secret = writer->secret,
+                                    .words = words};
     char why[TREMOLO_WORDS_BYTES] = "";
     words[0] = '\0';
-    enum tremolo_status status = store->each(store, "study", recover_study, &start);
+    enum tremolo_status status = store->each(store, "study", studies_take, &reader);
     if (status == TREMOLO_OK) {
-        status = served_recover_all(&embedded->writer->studies, true, store, why);
+        status = served_recover_all(&writer->studies, true, store, why);
     } else {
         (void)snprintf(why, sizeof why, "%s", store->explain(store));
     }

@@ -41,8 +41,7 @@ static unsigned largest_round(const struct served_study *served)
 {
     unsigned largest = 0;
     for (unsigned t = 1; t < served->sums.opened; t++) {
-        if (tremolo_moments_count(served->sums.rounds[t].moments) >=
-            tremolo_moments_count(served->sums.rounds[largest].moments)) {
+        if (served_reports(served, t) >= served_reports(served, largest)) {
             largest = t;
         }
     }
@@ -57,13 +56,11 @@ static enum tremolo_status take_snapshot(struct snapshot *snapshot, struct serve
     snapshot->round = served->sums.opened - 1;
     snapshot->done = served_is_done(served);
     snapshot->devices = served_devices(served);
-    snapshot->round_reports = tremolo_moments_count(served->sums.rounds[snapshot->round].moments);
+    snapshot->round_reports = served_reports(served, snapshot->round);
     snapshot->pooled = served->terms->rounds > 1 && served->check.secret != NULL;
     snapshot->evidence_round = largest_round(served);
     snapshot->made.devices =
-        snapshot->pooled
-            ? served->sums.reports
-            : tremolo_moments_count(served->sums.rounds[snapshot->evidence_round].moments);
+        snapshot->pooled ? served->sums.reports : served_reports(served, snapshot->evidence_round);
     if (served->sums.reports < 2) {
         return TREMOLO_OK;
     }
@@ -192,11 +189,6 @@ static struct tremolo_estimate estimate_of(const struct served_study *served,
     return estimate;
 }
 
-enum tremolo_status estimate_guarantee_json(char **json, const struct served_study *served)
-{
-    return json_latch_text(json, guarantee_study_json(served->file), JSON_LATCH_EXACT);
-}
-
 /* Estimate, low and high of every feature; NAN where noise hides it. */
 static float *values_of(const struct tremolo_estimate *estimate)
 {
@@ -236,13 +228,13 @@ static char *compose(const struct served_study *served, struct snapshot *snapsho
  * kept before. */
 static void keep(struct served_study *served, struct served_estimate *made)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     if (served->sums.estimate.text == NULL || served->sums.estimate.generation < made->generation) {
         struct served_estimate before = served->sums.estimate;
         served->sums.estimate = *made;
         *made = before;
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
 }
 
 /* True if the answer that is kept is of this generation. Lock held. */
@@ -258,14 +250,14 @@ static enum tremolo_status look_up(char **text, struct snapshot *snapshot,
                                    struct served_study *served)
 {
     enum tremolo_status status = TREMOLO_OK;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     if (text != NULL && is_current(served)) {
         *text = strdup(served->sums.estimate.text);
         status = *text != NULL ? TREMOLO_OK : TREMOLO_NO_MEMORY;
     } else {
         status = take_snapshot(snapshot, served);
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return status;
 }
 
@@ -276,7 +268,7 @@ char *estimate_kept(struct served_study *served)
         return NULL; /* perhaps it is computed now */
     }
     char *text = is_current(served) ? strdup(served->sums.estimate.text) : NULL;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     return text;
 }
 
@@ -317,8 +309,8 @@ enum { THREADS = BACKGROUND_THREADS, WIDE_MAX = THREADS - 1, NICENESS = 5 };
  * is computed once and never holds more than one thread. */
 struct estimator {
     const _Atomic bool *stopping; /* the server is */
-    struct background threads;    /* their lock guards all below */
-    struct served_study *under_way[THREADS];
+    struct background threads;    /* their lock guards all below, and `estimating` of studies */
+    unsigned wide;                /* studies that are wide and under way */
     struct question *first;
     struct question **last;
 };
@@ -332,15 +324,7 @@ static bool is_wide(const struct served_study *served)
 /* True if a thread may begin with this study. Lock held. */
 static bool is_free(const struct estimator *estimator, const struct served_study *served)
 {
-    unsigned wide = 0;
-    for (size_t i = 0; i < THREADS; i++) {
-        const struct served_study *other = estimator->under_way[i];
-        if (other == served) {
-            return false;
-        }
-        wide += other != NULL && is_wide(other);
-    }
-    return !is_wide(served) || wide < WIDE_MAX;
+    return !served->estimating && (!is_wide(served) || estimator->wide < WIDE_MAX);
 }
 
 /* The first question that a thread may begin with, or NULL. Lock held. */
@@ -403,16 +387,15 @@ static void answer_study(const struct estimator *estimator, struct question *que
 /* Answer this question and those like it. Lock held, but not while it computes. */
 static void serve(struct estimator *estimator, struct question *asked)
 {
-    size_t place = 0;
-    while (estimator->under_way[place] != NULL) {
-        place++;
-    }
-    estimator->under_way[place] = asked->served;
+    struct served_study *served = asked->served;
+    served->estimating = true;
+    estimator->wide += is_wide(served);
     struct question *questions = take_all(estimator, asked);
     background_unlock(&estimator->threads);
     answer_study(estimator, questions);
     background_lock(&estimator->threads);
-    estimator->under_way[place] = NULL;
+    served->estimating = false;
+    estimator->wide -= is_wide(served);
     background_signal(&estimator->threads);
 }
 

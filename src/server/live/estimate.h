@@ -19,10 +19,6 @@ TREMOLO_MUST_USE enum tremolo_status estimate_json(char **json, struct served_st
  * once. */
 char *estimate_kept(struct served_study *served);
 
-/* Its member "guarantee" alone, which says nothing of the reports. The caller frees it. */
-TREMOLO_MUST_USE enum tremolo_status estimate_guarantee_json(char **json,
-                                                             const struct served_study *served);
-
 /* ---- the threads that compute estimates, so that no request thread does ----
  *
  * A study with hundreds of features needs seconds for one, and a request thread serves thousands of

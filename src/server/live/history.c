@@ -88,7 +88,7 @@ static bool sample_is_due(struct history *history, uint64_t reports, int64_t now
 /* One lock for each round: reports go on being folded between two of them. */
 static void refresh_gradient(struct served_study *served, unsigned round)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     if (round < served->sums.opened) {
         struct served_round *at = &served->sums.rounds[round];
         uint64_t count = tremolo_moments_count(at->moments);
@@ -99,7 +99,7 @@ static void refresh_gradient(struct served_study *served, unsigned round)
             at->gradient_reports = count;
         }
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
 }
 
 /* What the estimate says now, as a sample and where one is due as a point. Lock held. */
@@ -119,7 +119,7 @@ static void take(struct served_study *served, int64_t now)
 
 void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     add_mark(&served->sums.history, served->sums.reports, now_ms);
     history_drop_beyond(&served->sums.history, served->sums.reports);
     /* The table of one round is from all reports; of several, samples decide when to look. After a
@@ -129,7 +129,7 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
                (served->terms->rounds == 1 &&
                 history_point_is_due(&served->sums.history, served->sums.reports));
     unsigned opened = served->sums.opened;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     for (unsigned t = 0; t < opened && served->terms->rounds > 1; t++) {
         refresh_gradient(served, t);
     }
@@ -138,9 +138,9 @@ void history_tick(struct served_study *served, int64_t now, int64_t now_ms)
         return;
     }
     free(estimate);
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     take(served, now);
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
 }
 
 /* ---------------------------------------------------------------- answer
@@ -247,9 +247,8 @@ static json_t *compose(struct served_study *served, int64_t now)
         (json_int_t)now, "since", (json_int_t)served->since, "round",
         (json_int_t)served->sums.opened - 1, "rounds_planned", (json_int_t)served->terms->rounds,
         "reports", (json_int_t)served->sums.reports, "devices", (json_int_t)served_devices(served),
-        "round_reports",
-        (json_int_t)tremolo_moments_count(served->sums.rounds[served->sums.opened - 1].moments),
-        "rate", json_latch_number(rate_of(&served->sums.history)), "r2",
+        "round_reports", (json_int_t)tremolo_moments_count(served_newest(served)->moments), "rate",
+        json_latch_number(rate_of(&served->sums.history)), "r2",
         json_latch_number(served->sums.estimate.r2), "outcomes", outcomes_json(served), "samples",
         samples_json(&served->sums.history), "convergence",
         convergence_json(&served->sums.history, served->study->dimension), "rounds",
@@ -258,24 +257,18 @@ static json_t *compose(struct served_study *served, int64_t now)
 
 /* Written once a second, however many ask; the lock is held while it is written, because all of
  * it must be of one moment. */
-enum tremolo_status history_json(char **json, struct served_study *served, int64_t now)
+char *history_json(struct served_study *served, int64_t now)
 {
     struct history *history = &served->sums.history;
-    enum tremolo_status status = TREMOLO_OK;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     if (history->text == NULL || history->text_time != now) {
         free(history->text);
-        history->text = NULL;
         history->text_time = now;
-        status = json_latch_text(&history->text, compose(served, now), JSON_LATCH_EXACT);
+        history->text = json_latch_exact(compose(served, now));
     }
-    char *copy = status == TREMOLO_OK ? strdup(history->text) : NULL;
-    (void)pthread_mutex_unlock(&served->sums.lock);
-    if (copy == NULL) {
-        return TREMOLO_NO_MEMORY;
-    }
-    *json = copy;
-    return TREMOLO_OK;
+    char *copy = history->text != NULL ? strdup(history->text) : NULL;
+    served_unlock(served);
+    return copy;
 }
 
 /* ---------------------------------------------------------------- points of the coefficients
@@ -379,21 +372,11 @@ void history_drop_beyond(struct history *history, uint64_t reports)
  * A history is a convenience, but it is stored and checked like the rest: a row that cannot be
  * understood is damage, and damage is never skipped. */
 
-/* A float by its bits, so that NAN and all digits stay. */
-static void encode_float(struct encoder *out, float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    encode_number(out, bits, VALUE_BYTES);
-}
-
-static float decode_float(struct decoder *in)
-{
-    uint32_t bits = (uint32_t)decode_number(in, VALUE_BYTES);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
+/* Samples and points are stored as they lie in memory, a number of 8 bytes after the other. */
+enum { SAMPLE_NUMBERS = SAMPLE_BYTES / 8, POINT_NUMBERS = POINT_HEAD_BYTES / 8 };
+_Static_assert(sizeof(struct history_sample) == SAMPLE_BYTES &&
+                   sizeof(struct history_point) == POINT_HEAD_BYTES && sizeof(float) == VALUE_BYTES,
+               "stored records have no gap");
 
 /* The byte table is in docs/reference/storage.md, state `history`. */
 static void encode(struct encoder *out, const struct history *history, size_t features)
@@ -403,17 +386,11 @@ static void encode(struct encoder *out, const struct history *history, size_t fe
     encode_number(out, history->samples, 2);
     encode_number(out, history->growth, 4);
     encode_number(out, history->points, 2);
-    for (size_t i = 0; i < history->samples; i++) {
-        encode_number(out, (uint64_t)history->sample[i].time, 8);
-        encode_number(out, history->sample[i].reports, 8);
-        encode_double(out, history->sample[i].r2);
-    }
+    encode_numbers(out, history->sample, 8, SAMPLE_NUMBERS * history->samples);
     for (size_t i = 0; i < history->points; i++) {
-        encode_number(out, (uint64_t)history->point[i].time, 8);
-        encode_number(out, history->point[i].devices, 8);
-        for (size_t j = 0; j < point_values(features); j++) {
-            encode_float(out, history->value[i * point_values(features) + j]);
-        }
+        encode_numbers(out, &history->point[i], 8, POINT_NUMBERS);
+        encode_numbers(out, history->value + i * point_values(features), VALUE_BYTES,
+                       point_values(features));
     }
 }
 
@@ -421,12 +398,12 @@ static void encode(struct encoder *out, const struct history *history, size_t fe
 enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_study *served)
 {
     struct encoder out = {0};
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     if (served->sums.history.unstored) {
         encode(&out, &served->sums.history, served->study->dimension);
         served->sums.history.unstored = out.status != TREMOLO_OK;
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     if (out.status != TREMOLO_OK) {
         free(out.bytes);
         return out.status;
@@ -439,9 +416,9 @@ enum tremolo_status history_take(uint8_t **bytes, size_t *length, struct served_
 /* What was taken was not stored after all: the next checkpoint takes it again. */
 void history_keep(struct served_study *served)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     served->sums.history.unstored = true;
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
 }
 
 /* Staged only; after a failure of the sync the caller calls history_keep(). */
@@ -463,10 +440,8 @@ enum tremolo_status history_put(struct store *store, struct served_study *served
 /* False when one is from before 1970: times are taken from each other, and stay within range. */
 static bool decode_samples(struct history *history, struct decoder *in, size_t samples)
 {
+    decode_numbers(in, history->sample, 8, SAMPLE_NUMBERS * samples);
     for (size_t i = 0; i < samples; i++) {
-        history->sample[i].time = (int64_t)decode_number(in, 8);
-        history->sample[i].reports = decode_number(in, 8);
-        history->sample[i].r2 = decode_double(in);
         if (history->sample[i].time < 0) {
             return false;
         }
@@ -481,14 +456,11 @@ static bool decode_points(struct history *history, struct decoder *in, size_t po
 {
     size_t values = point_values(features);
     for (size_t i = 0; i < points; i++) {
-        history->point[i].time = (int64_t)decode_number(in, 8);
-        history->point[i].devices = decode_number(in, 8);
+        decode_numbers(in, &history->point[i], 8, POINT_NUMBERS);
         if (history->point[i].devices <= (i > 0 ? history->point[i - 1].devices : 0)) {
             return false;
         }
-        for (size_t j = 0; j < values; j++) {
-            history->value[i * values + j] = decode_float(in);
-        }
+        decode_numbers(in, history->value + i * values, VALUE_BYTES, values);
     }
     history->points = points;
     return true;

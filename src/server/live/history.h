@@ -62,9 +62,8 @@ struct history {
  * is time takes a sample, for which it brings the estimate up to date. */
 void history_tick(struct served_study *served, int64_t now, int64_t now_ms);
 
-/* The body of GET .../history, at most a second old; the caller frees it. */
-TREMOLO_MUST_USE enum tremolo_status history_json(char **json, struct served_study *served,
-                                                  int64_t now);
+/* The body of GET .../history, at most a second old; the caller frees it. NULL without memory. */
+char *history_json(struct served_study *served, int64_t now);
 
 /* Points of a study with so many features. `values` are HISTORY_POINT_KINDS times
  * `features`; without memory nothing is added. */

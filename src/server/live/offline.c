@@ -20,58 +20,35 @@
 #include "server.h"
 #include "tremolo_server.h"
 
-enum { NAMED_MAX = 2 };
-
-struct wanted {
-    const char *id; /* NULL: the only study */
-    struct served_study *served;
-    size_t studies;
-    char refused[TREMOLO_WORDS_BYTES];               /* why one cannot be read; "": all can */
-    char ids[3 * (TREMOLO_STUDY_ID_TEXT_BYTES + 1)]; /* of the first few */
-};
-
-/* Called for each study of the store: keep the one that is wanted, count all, and name the first
- * few. One that cannot be read may be another than the wanted one, so it ends nothing. */
-static enum tremolo_status take_study(void *context, const uint8_t *key, size_t key_length,
-                                      const uint8_t *value, size_t length)
+/* A study that cannot be read may be another than the wanted one, so it ends nothing. */
+static void count_refused(void *context, const char *words)
 {
-    struct wanted *wanted = context;
-    struct served_study *served = NULL;
-    enum tremolo_status status =
-        served_from_row(&served, key, key_length, value, length, NULL, NULL, wanted->refused);
-    wanted->studies++;
-    if (status != TREMOLO_OK) { /* it may not be the one that is wanted */
-        return status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED ? TREMOLO_OK : status;
-    }
-    size_t used = strlen(wanted->ids);
-    (void)snprintf(wanted->ids + used, sizeof wanted->ids - used, "%s%s", used > 0 ? ", " : "",
-                   wanted->studies <= NAMED_MAX       ? served->id_text
-                   : wanted->studies == NAMED_MAX + 1 ? "..."
-                                                      : "");
-    if (wanted->served == NULL &&
-        (wanted->id == NULL || strcmp(wanted->id, served->id_text) == 0)) {
-        wanted->served = served;
-    } else {
-        served_free(served);
-    }
-    return TREMOLO_OK;
+    size_t *count = context;
+    (void)words;
+    ++*count;
 }
 
-/* Which study it is, or why that cannot be said. */
-static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOLO_WORDS_BYTES])
+/* The place of the wanted study in the list of those that can be read, or why that cannot be said; `words`
+ * have the last reason why one was refused. */
+static enum tremolo_status choose(size_t *at, const struct studies *all, size_t refused,
+                                  const char *study, char words[TREMOLO_WORDS_BYTES])
 {
-    if (wanted->served == NULL && wanted->refused[0] != '\0') {
-        return words_say(words, TREMOLO_BAD_STUDY, "%s", wanted->refused);
+    size_t count = all->count;
+    *at = 0;
+    while (*at < count && study != NULL && strcmp(study, all->study[*at]->id_text) != 0) {
+        ++*at;
     }
-    if (wanted->served == NULL) {
-        return words_say(words, TREMOLO_NO_SUCH_STUDY,
-                         wanted->studies == 0 ? "no study was published on this server yet"
-                                              : "there is no such study in this directory");
+    if (*at == count) {
+        return refused > 0 ? TREMOLO_BAD_STUDY
+                           : words_say(words, TREMOLO_NO_SUCH_STUDY,
+                                       count == 0 ? "no study was published on this server yet"
+                                                  : "there is no such study in this directory");
     }
-    if (wanted->id == NULL && wanted->studies > 1) {
-        return words_say(words, TREMOLO_STUDY_NOT_NAMED,
-                         "there are %zu studies in this directory: %s", wanted->studies,
-                         wanted->ids);
+    if (study == NULL && count + refused > 1) {
+        return words_say(
+            words, TREMOLO_STUDY_NOT_NAMED, "there are %zu studies in this directory: %s%s%s%s",
+            count + refused, all->study[0]->id_text, count > 1 ? ", " : "",
+            count > 1 ? all->study[1]->id_text : "", count + refused > 2 ? ", ..." : "");
     }
     return TREMOLO_OK;
 }
@@ -80,28 +57,32 @@ static enum tremolo_status choose(const struct wanted *wanted, char words[TREMOL
 enum tremolo_status served_load(struct served_study **served, struct store *store,
                                 const char *study, char words[TREMOLO_WORDS_BYTES])
 {
-    struct wanted wanted = {.id = study};
-    struct studies *one = calloc(1, sizeof *one);
-    if (one == NULL) {
+    struct studies *all = calloc(2, sizeof *all); /* and behind it, the wanted one alone */
+    size_t refused = 0, at = 0;
+    if (all == NULL) {
         return TREMOLO_NO_MEMORY;
     }
+    struct studies *one = &all[1];
+    struct studies_reader reader = {
+        .studies = all, .refused = count_refused, .context = &refused, .words = words};
+    studies_init(all);
     studies_init(one);
-    enum tremolo_status status = store->each(store, "study", take_study, &wanted);
+    enum tremolo_status status = store->each(store, "study", studies_take, &reader);
     if (status == TREMOLO_OK) {
-        status = choose(&wanted, words);
+        status = choose(&at, all, refused, study, words);
     }
     if (status == TREMOLO_OK) {
-        studies_add(one, wanted.served);
-        status = served_recover_all(one, wanted.studies == 1, store, words);
-        one->count = 0; /* the study is the caller's */
+        studies_add(one, all->study[at]);
+        status = served_recover_all(one, all->count + refused == 1, store, words);
+        one->count = 0; /* it is in the other list */
     }
-    if (status == TREMOLO_OK) {
-        *served = wanted.served;
-    } else {
-        served_free(wanted.served);
+    if (status == TREMOLO_OK) { /* and now the caller's */
+        *served = all->study[at];
+        all->study[at] = NULL;
     }
     studies_free(one);
-    free(one);
+    studies_free(all);
+    free(all);
     return status;
 }
 
@@ -142,6 +123,8 @@ struct check {
     json_t *findings;
     size_t found;
     struct studies studies;
+    struct studies_reader reader; /* into `studies`; any that cannot be served is a finding */
+    char words[TREMOLO_WORDS_BYTES];
     uint64_t segments, sound, reports; /* of the log; records in the sound ones */
 };
 
@@ -152,43 +135,6 @@ static void note(void *context, const char *words)
     if (check->found++ < FINDINGS_MAX) {
         json_latch_append(&check->findings, json_string(words));
     }
-}
-
-/* A study that can be served is one of those to be recovered; any other is said. */
-static enum tremolo_status check_study(void *context, const uint8_t *key, size_t key_length,
-                                       const uint8_t *value, size_t length)
-{
-    struct check *check = context;
-    char words[TREMOLO_WORDS_BYTES] = "there are too many studies";
-    struct served_study *served = NULL;
-    enum tremolo_status status =
-        check->studies.count == STUDIES_MAX
-            ? TREMOLO_BAD_STUDY
-            : served_from_row(&served, key, key_length, value, length, NULL, NULL, words);
-    if (status == TREMOLO_OK) {
-        studies_add(&check->studies, served);
-    }
-    if (status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED) {
-        note(check, words);
-        return TREMOLO_OK;
-    }
-    return status;
-}
-
-/* Count the records of a segment that is whole. */
-static bool count_records(struct check *check, const struct store_segment *segment)
-{
-    struct segment_record record;
-    uint32_t records = 0;
-    if (segment_check(segment->bytes, segment->length) != TREMOLO_OK) {
-        return false;
-    }
-    uint32_t offset = SEGMENT_HEAD_BYTES;
-    while (segment_next(&record, &offset, segment->bytes, segment->length)) {
-        records++;
-    }
-    check->reports += records;
-    return records == segment_count(segment->bytes);
 }
 
 /* ---------------------------------------------------------------- saving
@@ -210,7 +156,8 @@ static enum tremolo_status copy_state(void *context, const uint8_t *key, size_t 
 {
     struct rescue *rescue = context;
     if (strcmp(rescue->kind, "study") == 0) {
-        enum tremolo_status status = check_study(rescue->check, key, key_length, value, length);
+        enum tremolo_status status =
+            studies_take(&rescue->check->reader, key, key_length, value, length);
         if (status != TREMOLO_OK) {
             return status;
         }
@@ -326,9 +273,13 @@ static void check_segments(struct check *check, struct store *store, uint64_t la
     uint64_t bad_from = 0;
     for (uint64_t at = 1; at <= last + 1; at++) {
         struct store_segment segment = {0};
-        bool sound = at > last || (store->read(store, at, &segment) == TREMOLO_OK &&
-                                   segment.position == at && count_records(check, &segment));
-        check->sound += sound && at <= last;
+        bool sound = at > last ||
+                     (store->read(store, at, &segment) == TREMOLO_OK && segment.position == at &&
+                      segment_each(segment.bytes, segment.length, NULL, NULL) == TREMOLO_OK);
+        if (sound && at <= last) {
+            check->sound++;
+            check->reports += segment_count(segment.bytes);
+        }
         if (!sound && bad_from == 0) {
             bad_from = at;
         } else if (sound && bad_from != 0) {
@@ -347,7 +298,7 @@ static void recover(struct check *check, const char *data)
     char words[TREMOLO_WORDS_BYTES] = "";
     enum tremolo_status status = store_read_sqlite(&store, data, words);
     if (status == TREMOLO_OK) {
-        status = store->each(store, "study", check_study, check);
+        status = store->each(store, "study", studies_take, &check->reader);
     }
     if (status == TREMOLO_OK) {
         status = served_recover_all(&check->studies, check->found == 0, store, words);
@@ -402,6 +353,8 @@ enum tremolo_status tremolo_server_check(char **json, const char *data, const ch
         return TREMOLO_NO_MEMORY;
     }
     studies_init(&check->studies);
+    check->reader = (struct studies_reader){
+        .studies = &check->studies, .refused = note, .context = check, .words = check->words};
     check->findings = json_array();
     struct store_audit audit = {.finding = note, .context = check};
     enum tremolo_status status = store_audit_sqlite(&store, &audit, data, words);

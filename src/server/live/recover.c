@@ -14,7 +14,6 @@
  * latest, so no later report can fall into it, whatever the clock does. Only reports of the newest
  * round are discarded: the rounds before have made what was broadcast since. */
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,20 +39,12 @@ struct recovery {
     bool all;                      /* the store has no other studies */
     const struct state_kind *kind; /* of the states that come back now */
     struct store *store;
-    char *words; /* TREMOLO_WORDS_BYTES */
+    char *words;                         /* TREMOLO_WORDS_BYTES */
+    struct served_study *served;         /* the study of the segment that is read now, */
+    const struct store_segment *segment; /* and the segment */
     struct waiting_key waiting[KEYS_AHEAD];
     size_t keys; /* so many came */
 };
-
-__attribute__((format(printf, 2, 3))) static enum tremolo_status refuse(struct recovery *recovery,
-                                                                        const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(recovery->words, TREMOLO_WORDS_BYTES, format, arguments);
-    va_end(arguments);
-    return TREMOLO_MALFORMED;
-}
 
 /* ---------------------------------------------------------------- studies
  *
@@ -81,18 +72,20 @@ static void name_row(char words[TREMOLO_WORDS_BYTES], const uint8_t *key, size_t
 
 /* The row must be of this version and under its own id: a study that hashes to another id is
  * another study. */
-enum tremolo_status served_from_row(struct served_study **served, const uint8_t *key,
-                                    size_t key_length, const uint8_t *value, size_t length,
-                                    const uint8_t *signing_key, const uint8_t *secret,
-                                    char words[TREMOLO_WORDS_BYTES])
+static enum tremolo_status take_row(const struct studies_reader *reader, const uint8_t *key,
+                                    size_t key_length, const uint8_t *value, size_t length)
 {
     struct tremolo_study_problems problems = {.count = 0};
     struct served_study *made = NULL;
-    enum tremolo_status status =
-        served_new(&made, &problems, (const char *)value, length, signing_key, secret);
+    if (reader->studies->count == STUDIES_MAX) {
+        return words_say(reader->words, TREMOLO_STUDIES_FULL, "there are more than %d studies",
+                         STUDIES_MAX);
+    }
+    enum tremolo_status status = served_new(&made, &problems, (const char *)value, length,
+                                            reader->signing_key, reader->secret);
     if (status == TREMOLO_BAD_STUDY) {
         const struct tremolo_study_problem *first = &problems.item[0];
-        name_row(words, key, key_length,
+        name_row(reader->words, key, key_length,
                  "is not served by this version, but by the one that published it: ", first->path,
                  problems.stored > 0 ? first->reason : tremolo_status_sentence(status));
     }
@@ -100,15 +93,29 @@ enum tremolo_status served_from_row(struct served_study **served, const uint8_t 
         return status;
     }
     if (key_length != STORE_STUDY_BYTES || memcmp(made->id, key, STORE_STUDY_BYTES) != 0) {
-        name_row(words, key, key_length,
+        name_row(reader->words, key, key_length,
                  "is another study, or one that an older version gave another id and serves; by "
                  "this version its id is ",
                  "", made->id_text);
         served_free(made);
         return TREMOLO_MALFORMED;
     }
-    *served = made;
+    studies_add(reader->studies, made);
     return TREMOLO_OK;
+}
+
+enum tremolo_status studies_take(void *context, const uint8_t *key, size_t key_length,
+                                 const uint8_t *value, size_t length)
+{
+    struct studies_reader *reader = context;
+    enum tremolo_status status = take_row(reader, key, key_length, value, length);
+    bool refused = status == TREMOLO_BAD_STUDY || status == TREMOLO_MALFORMED ||
+                   status == TREMOLO_STUDIES_FULL;
+    if (refused && reader->refused != NULL) {
+        reader->refused(reader->context, reader->words);
+        return TREMOLO_OK;
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- discarded spans
@@ -183,12 +190,8 @@ enum tremolo_status served_decode_round(struct served_study *served, unsigned ro
     struct decoder in = {value, length, false};
     stored->opened_at = (int64_t)decode_number(&in, 8);
     stored->closed_at = (int64_t)decode_number(&in, 8);
-    for (size_t i = 0; i < d; i++) {
-        stored->beta[i] = decode_double(&in);
-    }
-    for (size_t i = 0; i < d * m; i++) {
-        stored->vectors[i] = (int16_t)decode_number(&in, 2);
-    }
+    decode_numbers(&in, stored->beta, sizeof *stored->beta, d);
+    decode_numbers(&in, stored->vectors, sizeof *stored->vectors, d * m);
     served->sums.opened = round + 1;
     return TREMOLO_OK;
 }
@@ -307,7 +310,8 @@ static enum tremolo_status recover_state(void *context, const uint8_t *key, size
     char text[8] = "";
     unsigned number = 0;
     if (served == NULL) {
-        return recovery->all || !fits ? refuse(recovery, "a %s belongs to no study", kind->one)
+        return recovery->all || !fits ? words_say(recovery->words, TREMOLO_MALFORMED,
+                                                  "a %s belongs to no study", kind->one)
                                       : TREMOLO_OK;
     }
     if (kind->numbered) {
@@ -317,8 +321,8 @@ static enum tremolo_status recover_state(void *context, const uint8_t *key, size
     enum tremolo_status status = kind->take(served, number, value, length);
     return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
                ? status
-               : refuse(recovery, "%s%s of study %s %s", kind->this, text, served->id_text,
-                        kind->wrong);
+               : words_say(recovery->words, TREMOLO_MALFORMED, "%s%s of study %s %s", kind->this,
+                           text, served->id_text, kind->wrong);
 }
 
 /* Rounds and what of them was folded up to the checkpoint. */
@@ -338,12 +342,12 @@ static enum tremolo_status recover_states(struct recovery *recovery)
         struct served_study *served = recovery->studies->study[i];
         size_t known = 0;
         for (unsigned t = 0; t < served->sums.opened; t++) {
-            known += (size_t)tremolo_moments_count(served->sums.rounds[t].moments);
+            known += (size_t)served_reports(served, t);
         }
         /* Growing step by step would copy it again and again. */
-        status = served->sums.opened == 0
-                     ? refuse(recovery, "study %s has no round", served->id_text)
-                     : index_reserve(&served->log.ids, known);
+        status = served->sums.opened == 0 ? words_say(recovery->words, TREMOLO_MALFORMED,
+                                                      "study %s has no round", served->id_text)
+                                          : index_reserve(&served->log.ids, known);
     }
     return status;
 }
@@ -402,9 +406,14 @@ static enum tremolo_status index_record(struct recovery *recovery, struct served
 /* A record that its round's checkpoint holds already: only its names are
  * needed. Its bytes were checked when it came, and the segment's check value
  * says that they are still those. */
-static enum tremolo_status read_names(struct arrival *arrival, const struct served_study *served)
+static enum tremolo_status read_names(struct arrival *arrival, const struct served_study *served,
+                                      const struct segment_record *record)
 {
     struct tremolo_report report;
+    *arrival = (struct arrival){.bytes = record->report,
+                                .length = record->length,
+                                .device = record->device,
+                                .device_length = record->device_length};
     enum tremolo_status status = tremolo_report_decode(&report, arrival->bytes, arrival->length);
     if (status == TREMOLO_OK &&
         memcmp(report.study_tag, served->id, TREMOLO_STUDY_TAG_BYTES) != 0) {
@@ -436,15 +445,15 @@ static enum tremolo_status fold_record(struct served_round *round,
 
 /* A record of the log: into the indexes, and into the fold of its round unless
  * it is in the checkpoint. */
-static enum tremolo_status recover_record(struct recovery *recovery, struct served_study *served,
-                                          const struct segment_record *record, uint64_t position,
+static enum tremolo_status recover_record(void *context, const struct segment_record *record,
                                           int64_t arrived)
 {
-    struct arrival arrival = {.bytes = record->report,
-                              .length = record->length,
-                              .device = record->device,
-                              .device_length = record->device_length};
-    enum tremolo_status status = read_names(&arrival, served);
+    struct recovery *recovery = context;
+    struct served_study *served = recovery->served;
+    uint64_t position = recovery->segment->position;
+    struct arrival arrival;
+    enum tremolo_status status = read_names(&arrival, served, record);
+    served->log.time = served_arrival_time(served, arrived);
     if (status == TREMOLO_OK && arrival.round >= served->sums.opened) {
         status = TREMOLO_MALFORMED;
     }
@@ -458,29 +467,20 @@ static enum tremolo_status recover_record(struct recovery *recovery, struct serv
                : status;
 }
 
-/* The records must fill the segment exactly, and be as many as its head says. */
+/* Called for each segment of a study that is wanted. */
 static enum tremolo_status recover_segment(struct recovery *recovery, struct served_study *served,
                                            const struct store_segment *segment)
 {
-    struct segment_record record;
-    uint32_t records = 0;
-    enum tremolo_status status = segment_check(segment->bytes, segment->length);
-    uint32_t offset = SEGMENT_HEAD_BYTES;
-    int64_t arrived = status == TREMOLO_OK ? segment_arrived(segment->bytes) : 0;
-    served->log.time = served_arrival_time(served, arrived);
-    while (status == TREMOLO_OK &&
-           segment_next(&record, &offset, segment->bytes, segment->length)) {
-        status = recover_record(recovery, served, &record, segment->position, arrived);
-        records++;
-    }
-    if (status == TREMOLO_OK && (offset != segment->length - SEGMENT_CHECK_BYTES ||
-                                 records != segment_count(segment->bytes))) {
-        status = TREMOLO_MALFORMED;
-    }
+    recovery->served = served;
+    recovery->segment = segment;
+    enum tremolo_status status =
+        segment_each(segment->bytes, segment->length, recover_record, recovery);
+    served->log.position = segment->position;
     return status == TREMOLO_OK || status == TREMOLO_NO_MEMORY
                ? status
-               : refuse(recovery, "segment %llu, of study %s, is damaged",
-                        (unsigned long long)segment->position, served->id_text);
+               : words_say(recovery->words, TREMOLO_MALFORMED,
+                           "segment %llu, of study %s, is damaged",
+                           (unsigned long long)segment->position, served->id_text);
 }
 
 /* One pass over the log for all studies together. Segments of studies that are not wanted are
@@ -488,8 +488,8 @@ static enum tremolo_status recover_segment(struct recovery *recovery, struct ser
 static enum tremolo_status recover_log(struct recovery *recovery)
 {
     struct store_segment segment = {0};
-    enum tremolo_status status;
-    do {
+    enum tremolo_status status = TREMOLO_OK;
+    while (status == TREMOLO_OK) {
         status = recovery->store->read(recovery->store, segment.position + 1, &segment);
         if (status != TREMOLO_OK || segment.position == 0) {
             break;
@@ -497,12 +497,12 @@ static enum tremolo_status recover_log(struct recovery *recovery)
         struct served_study *served = studies_find(recovery->studies, segment.study);
         if (served != NULL) {
             status = recover_segment(recovery, served, &segment);
-            served->log.position = segment.position;
         } else if (recovery->all) {
-            status = refuse(recovery, "segment %llu belongs to no study",
-                            (unsigned long long)segment.position);
+            status =
+                words_say(recovery->words, TREMOLO_MALFORMED, "segment %llu belongs to no study",
+                          (unsigned long long)segment.position);
         }
-    } while (status == TREMOLO_OK);
+    }
     for (size_t i = 0; i < KEYS_AHEAD; i++) {
         add_waiting(&recovery->waiting[i]);
     }
@@ -521,13 +521,15 @@ static enum tremolo_status compare(struct recovery *recovery, struct served_stud
         struct served_round *round = &served->sums.rounds[t];
         uint64_t count = tremolo_moments_count(round->moments);
         if (round->folded_to > served->log.position) {
-            return refuse(recovery, "the checkpoint of round %u of study %s is ahead of the log", t,
-                          served->id_text);
+            return words_say(recovery->words, TREMOLO_MALFORMED,
+                             "the checkpoint of round %u of study %s is ahead of the log", t,
+                             served->id_text);
         }
         if (count != round->logged) {
-            return refuse(
-                recovery, "round %u of study %s has %llu reports in its sums and %llu in the log",
-                t, served->id_text, (unsigned long long)count, (unsigned long long)round->logged);
+            return words_say(
+                recovery->words, TREMOLO_MALFORMED,
+                "round %u of study %s has %llu reports in its sums and %llu in the log", t,
+                served->id_text, (unsigned long long)count, (unsigned long long)round->logged);
         }
         round->folded_to = served->log.position;
         served->sums.reports += count;
@@ -563,54 +565,53 @@ enum tremolo_status served_recover_all(struct studies *studies, bool all, struct
  * Sums cannot forget a report, because rows are not kept. So they are made again from the log,
  * next to the old ones, and exchanged when the store has them. */
 
-/* Fold what is left of the newest round in one segment. */
-static enum tremolo_status fold_segment(struct served_round *round, struct served_discard *discard,
-                                        struct served_study *served,
-                                        const struct store_segment *segment)
+/* The sums of the newest round as they are made again. */
+struct refold {
+    struct served_study *served;
+    struct served_discard discard;
+    struct served_round left;
+};
+
+/* Fold a record of the newest round, or count it if it is in the span. */
+static enum tremolo_status refold_record(void *context, const struct segment_record *record,
+                                         int64_t arrived)
 {
-    struct segment_record record;
-    enum tremolo_status status = segment_check(segment->bytes, segment->length);
-    if (status != TREMOLO_OK) {
+    struct refold *refold = context;
+    const struct served_study *served = refold->served;
+    struct arrival arrival;
+    enum tremolo_status status = read_names(&arrival, served, record);
+    if (status != TREMOLO_OK || arrival.round != refold->discard.round ||
+        is_discarded(served, arrival.round, arrived)) {
         return status;
     }
-    uint32_t offset = SEGMENT_HEAD_BYTES;
-    int64_t arrived = segment_arrived(segment->bytes);
-    while (status == TREMOLO_OK &&
-           segment_next(&record, &offset, segment->bytes, segment->length)) {
-        struct arrival arrival = {.bytes = record.report,
-                                  .length = record.length,
-                                  .device = record.device,
-                                  .device_length = record.device_length};
-        status = read_names(&arrival, served);
-        if (status != TREMOLO_OK || arrival.round != discard->round ||
-            is_discarded(served, arrival.round, arrived)) {
-            continue;
-        }
-        if (arrived != 0 && holds(discard, arrival.round, arrived)) {
-            discard->reports++;
-        } else {
-            status = fold_record(round, served, &arrival);
-        }
+    if (arrived != 0 && holds(&refold->discard, arrival.round, arrived)) {
+        refold->discard.reports++;
+        return TREMOLO_OK;
     }
-    return status;
+    return fold_record(&refold->left, served, &arrival);
 }
 
-/* The sums of the newest round again, without the span: one pass over the whole log. */
-static enum tremolo_status fold_anew(struct served_round *round, struct served_discard *discard,
-                                     struct served_study *served, struct store *store)
+/* One pass over the whole log. The log must hold what was counted: both sums agree. */
+static enum tremolo_status fold_again(struct refold *refold, struct store *store)
 {
     struct store_segment segment = {0};
-    enum tremolo_status status = tremolo_release_sums(&round->moments, served->study);
+    const struct served_study *served = refold->served;
+    enum tremolo_status status = tremolo_release_sums(&refold->left.moments, served->study);
     while (status == TREMOLO_OK) {
         status = store->read(store, segment.position + 1, &segment);
         if (status != TREMOLO_OK || segment.position == 0) {
             break;
         }
         if (memcmp(segment.study, served->id, STORE_STUDY_BYTES) == 0) {
-            status = fold_segment(round, discard, served, &segment);
+            status = segment_each(segment.bytes, segment.length, refold_record, refold);
         }
     }
-    return status;
+    uint64_t found = status == TREMOLO_OK
+                         ? tremolo_moments_count(refold->left.moments) + refold->discard.reports
+                         : 0;
+    return status == TREMOLO_OK && found != served_reports(served, refold->discard.round)
+               ? TREMOLO_MALFORMED
+               : status;
 }
 
 /* Staged together with the checkpoint without the span: one transaction, so that neither is
@@ -625,14 +626,6 @@ static enum tremolo_status put_discard(struct store *store, const struct served_
     encode_number(&out, discard->reports, 8);
     return served_put_encoded(store, "discarded", served, (unsigned)served->log.discard_count,
                               &out);
-}
-
-/* Both sums agree: what the log holds is what was counted. */
-static bool agrees(const struct served_round *old, const struct served_round *left,
-                   const struct served_discard *discard)
-{
-    return tremolo_moments_count(old->moments) ==
-           tremolo_moments_count(left->moments) + discard->reports;
 }
 
 /* Stage the span and the checkpoint of the sums without it, and sync. `lock` is held, so that no reader
@@ -672,9 +665,10 @@ enum tremolo_status served_discard(struct served_study *served, struct store *st
                                    int64_t to, int64_t now, uint64_t *reports)
 {
     int64_t present = served_arrival_time(served, now);
-    struct served_discard discard = {
-        .round = served->sums.opened - 1, .from = from, .to = to < present ? to : present};
-    struct served_round left = {0};
+    struct refold refold = {.served = served,
+                            .discard = {.round = served->sums.opened - 1,
+                                        .from = from,
+                                        .to = to < present ? to : present}};
     *reports = 0;
     if (served_is_done(served)) {
         return TREMOLO_STUDY_DONE;
@@ -688,19 +682,15 @@ enum tremolo_status served_discard(struct served_study *served, struct store *st
     if (served->log.discard_count == SERVED_DISCARDS_MAX) {
         return TREMOLO_SPANS_FULL;
     }
-    enum tremolo_status status = next_discard(served) != NULL
-                                     ? fold_anew(&left, &discard, served, store)
-                                     : TREMOLO_NO_MEMORY;
-    if (status == TREMOLO_OK && !agrees(&served->sums.rounds[discard.round], &left, &discard)) {
-        status = TREMOLO_MALFORMED;
+    enum tremolo_status status =
+        next_discard(served) != NULL ? fold_again(&refold, store) : TREMOLO_NO_MEMORY;
+    if (status == TREMOLO_OK && refold.discard.reports > 0) {
+        served_lock(served);
+        status = store_discard(served, store, &refold.discard, refold.left.moments);
+        served_unlock(served);
+        refold.left.moments = status == TREMOLO_OK ? NULL : refold.left.moments;
     }
-    if (status == TREMOLO_OK && discard.reports > 0) {
-        (void)pthread_mutex_lock(&served->sums.lock);
-        status = store_discard(served, store, &discard, left.moments);
-        (void)pthread_mutex_unlock(&served->sums.lock);
-        left.moments = status == TREMOLO_OK ? NULL : left.moments;
-    }
-    tremolo_moments_free(left.moments);
-    *reports = status == TREMOLO_OK ? discard.reports : 0;
+    tremolo_moments_free(refold.left.moments);
+    *reports = status == TREMOLO_OK ? refold.discard.reports : 0;
     return status;
 }

@@ -154,8 +154,7 @@ enum tremolo_status served_new(struct served_study **served,
 
 bool served_is_done(const struct served_study *served)
 {
-    return served->sums.opened == served->sums.round_limit &&
-           served->sums.rounds[served->sums.opened - 1].closed_at != 0;
+    return served->sums.opened == served->sums.round_limit && served_newest(served)->closed_at != 0;
 }
 
 /* Each device gives up to terms->samples reports in each round, so the largest round says how
@@ -164,7 +163,7 @@ uint64_t served_devices(const struct served_study *served)
 {
     uint64_t most = 0;
     for (unsigned t = 0; t < served->sums.opened; t++) {
-        uint64_t count = tremolo_moments_count(served->sums.rounds[t].moments);
+        uint64_t count = served_reports(served, t);
         most = count > most ? count : most;
     }
     return (most + served->terms->samples - 1) / served->terms->samples;
@@ -276,12 +275,8 @@ void served_encode_round(struct encoder *out, const struct served_study *served,
     size_t d = served->study->dimension;
     encode_number(out, (uint64_t)stored->opened_at, 8);
     encode_number(out, (uint64_t)stored->closed_at, 8);
-    for (size_t i = 0; i < d; i++) {
-        encode_double(out, stored->beta[i]);
-    }
-    for (size_t i = 0; i < d * served->study->vectors; i++) {
-        encode_number(out, (uint16_t)stored->vectors[i], 2);
-    }
+    encode_numbers(out, stored->beta, sizeof *stored->beta, d);
+    encode_numbers(out, stored->vectors, sizeof *stored->vectors, d * served->study->vectors);
 }
 
 /* Under the tag and a number. Takes the first failure of the encoder into account, and frees its
@@ -329,7 +324,7 @@ enum tremolo_status served_put_checkpoint(struct store *store, struct served_stu
 /* The sums give back the memory that only adding needs. Called under write_lock, after the sync. */
 void served_checkpointed(struct served_study *served)
 {
-    struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    struct served_round *newest = served_newest(served);
     newest->checkpointed_to = newest->folded_to;
     tremolo_moments_rest(newest->moments);
 }
@@ -376,12 +371,10 @@ static enum tremolo_status merge(struct tremolo_moments *merged, double *V,
     enum tremolo_status status = TREMOLO_OK;
     uint64_t reports = 0;
     for (unsigned t = first; t < end; t++) {
-        reports += tremolo_moments_count(served->sums.rounds[t].moments);
+        reports += served_reports(served, t);
     }
     for (unsigned t = first; t < end && status == TREMOLO_OK; t++) {
-        double share = reports > 0 ? (double)tremolo_moments_count(served->sums.rounds[t].moments) /
-                                         (double)reports
-                                   : 0.0;
+        double share = reports > 0 ? (double)served_reports(served, t) / (double)reports : 0.0;
         tremolo_release_from_wire(V + (t - first) * count, served->sums.rounds[t].vectors, count,
                                   sqrt(share));
         status = tremolo_moments_merge(merged, served->sums.rounds[t].moments);
@@ -440,7 +433,7 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
     struct tremolo_tail tail;
     uint64_t *counts = calloc(2 * served->honest.limits.released, sizeof *counts);
     bool known = counts != NULL;
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     for (unsigned t = 0; t < served->sums.opened && known; t++) {
         known = tremolo_moments_tail(&tail, served->sums.rounds[t].moments) &&
                 tail.limits.released == served->honest.limits.released;
@@ -448,7 +441,7 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
             add_tail(&sum, counts, &tail);
         }
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
+    served_unlock(served);
     known = known && sum.reports > 0;
     if (known) {
         tremolo_tails_judge(tails, &sum, &served->honest);
@@ -571,8 +564,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
 {
     size_t d = served->study->dimension;
     struct tremolo_debiased *evidence = NULL;
-    if (served->study->release == TREMOLO_RELEASE_BALLOT ||
-        tremolo_moments_count(served->sums.rounds[round].moments) < 2) {
+    if (served->study->release == TREMOLO_RELEASE_BALLOT || served_reports(served, round) < 2) {
         *norm = NAN;
         return TREMOLO_OK;
     }
@@ -599,7 +591,7 @@ enum tremolo_status rounds_gradient_norm(double *norm, struct served_study *serv
 /* Bounded by the study's devices and by what the sums can hold without overflow. */
 uint64_t rounds_room(const struct served_study *served)
 {
-    const struct tremolo_moments *sums = served->sums.rounds[served->sums.opened - 1].moments;
+    const struct tremolo_moments *sums = served_newest(served)->moments;
     uint64_t taken = tremolo_moments_count(sums);
     uint64_t most = served->terms->devices * served->terms->samples;
     uint64_t fit = tremolo_moments_reports_max(sums);
@@ -611,7 +603,7 @@ struct rounds_view rounds_view(const struct served_study *served, uint64_t stage
 {
     return (struct rounds_view){
         .newest = served->sums.opened - 1,
-        .closed = served->sums.rounds[served->sums.opened - 1].closed_at != 0,
+        .closed = served_newest(served)->closed_at != 0,
         .full = staged >= room,
     };
 }
@@ -639,7 +631,7 @@ enum server_outcome rounds_admit(const struct rounds_view *view,
 /* Never with fewer than two reports: such a round could not be estimated from. */
 bool rounds_is_due(const struct served_study *served, int64_t now)
 {
-    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    const struct served_round *newest = served_newest(served);
     uint64_t count = tremolo_moments_count(newest->moments);
     if (newest->closed_at != 0 || count < 2 || served->terms->protocol == TREMOLO_STUDY_ONE_SHOT) {
         return false;
@@ -668,7 +660,7 @@ const char *round_state(const struct served_study *served, int64_t now)
 
 struct round_window round_next(const struct served_study *served, int64_t now)
 {
-    const struct served_round *newest = &served->sums.rounds[served->sums.opened - 1];
+    const struct served_round *newest = served_newest(served);
     if (now < served->terms->opens) {
         return (struct round_window){served->terms->opens - now, served->terms->opens - now + 60};
     }
@@ -719,10 +711,9 @@ static json_t *closing_time(const struct served_study *served, const struct serv
 }
 
 /* Composed under the lock, written to text without it. */
-enum tremolo_status round_json(char **json, struct served_study *served, const uint8_t *signing_key,
-                               int64_t now)
+char *round_json(struct served_study *served, const uint8_t *signing_key, int64_t now)
 {
-    (void)pthread_mutex_lock(&served->sums.lock);
+    served_lock(served);
     unsigned number_open = served->sums.opened - 1;
     const struct served_round *newest = &served->sums.rounds[number_open];
     const char *state = round_state(served, now);
@@ -739,6 +730,6 @@ enum tremolo_status round_json(char **json, struct served_study *served, const u
                                       (uint16_t)number_open};
         add_signature(&answer, served, &round, signing_key);
     }
-    (void)pthread_mutex_unlock(&served->sums.lock);
-    return json_latch_text(json, answer, JSON_LATCH_EXACT);
+    served_unlock(served);
+    return json_latch_exact(answer);
 }

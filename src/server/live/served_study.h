@@ -125,9 +125,33 @@ struct served_study {
     struct mirror *mirror;                   /* where its sums come from; NULL: its own log */
     int64_t since;                           /* Unix seconds: outcomes are counted from then on */
     _Atomic uint64_t outcome[OUTCOME_COUNT]; /* any thread */
+    bool estimating; /* a thread of the estimator's is at work on it: under their lock */
     struct served_sums sums;
     struct served_log log;
 };
+
+/* Take and give back the lock of the sums. */
+static inline void served_lock(struct served_study *served)
+{
+    (void)pthread_mutex_lock(&served->sums.lock);
+}
+
+static inline void served_unlock(struct served_study *served)
+{
+    (void)pthread_mutex_unlock(&served->sums.lock);
+}
+
+/* The round that is open, or the one that closed last; and the reports in the sums of a round. Lock
+ * held, or the writer. */
+static inline struct served_round *served_newest(const struct served_study *served)
+{
+    return &served->sums.rounds[served->sums.opened - 1];
+}
+
+static inline uint64_t served_reports(const struct served_study *served, unsigned round)
+{
+    return tremolo_moments_count(served->sums.rounds[round].moments);
+}
 
 /* The studies of a server: by number in the order in which they came, and by their tag in one step
  * however many there are. Tags are the beginnings of hashes, so their own bytes spread them over the
@@ -163,13 +187,21 @@ TREMOLO_MUST_USE enum tremolo_status served_new(struct served_study **served,
 void served_free(struct served_study *served);
 void served_estimate_free(struct served_estimate *estimate);
 
-/* A study from its row in a store, with the keys of served_new. BAD_STUDY, or MALFORMED under
- * another study's key: `words` then name it, its place and the reason, in one sentence. Other
- * failures leave them alone. */
-TREMOLO_MUST_USE enum tremolo_status
-served_from_row(struct served_study **served, const uint8_t *key, size_t key_length,
-                const uint8_t *value, size_t length, const uint8_t *signing_key,
-                const uint8_t *secret, char words[TREMOLO_WORDS_BYTES]);
+/* Reads the studies of a store into a list, with the keys of served_new(); they are not recovered yet. A row
+ * that cannot be served (BAD_STUDY, MALFORMED under another study's key, STUDIES_FULL) ends the reading, or is
+ * only said to `refused`. */
+struct studies_reader {
+    struct studies *studies;
+    const uint8_t *signing_key, *secret;
+    void (*refused)(void *context, const char *words); /* NULL: it ends the reading */
+    void *context;
+    char *words; /* TREMOLO_WORDS_BYTES: the row refused last, its place and the reason */
+};
+
+/* For a store's each() of kind "study"; the context is a reader. */
+TREMOLO_MUST_USE enum tremolo_status studies_take(void *reader, const uint8_t *key,
+                                                  size_t key_length, const uint8_t *value,
+                                                  size_t length);
 
 /* Stage the study's text and its newest rounds. */
 TREMOLO_MUST_USE enum tremolo_status served_put_study(struct store *store,
@@ -294,9 +326,9 @@ enum server_outcome rounds_admit(const struct rounds_view *view,
 /* Does the study's count or clock say that the newest round ends now? */
 bool rounds_is_due(const struct served_study *served, int64_t now);
 
-/* The body of GET .../round, with the server's signature. Any thread. */
-TREMOLO_MUST_USE enum tremolo_status round_json(char **json, struct served_study *served,
-                                                const uint8_t *signing_key, int64_t now);
+/* The body of GET .../round, with the server's signature; the caller frees it. NULL without memory.
+ * Any thread. */
+char *round_json(struct served_study *served, const uint8_t *signing_key, int64_t now);
 
 /* "waiting", "open" or "done", for a device that wants to report. Lock held. */
 const char *round_state(const struct served_study *served, int64_t now);

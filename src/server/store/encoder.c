@@ -51,9 +51,23 @@ void encode_number(struct encoder *encoder, uint64_t value, size_t size)
 /* By its bits: exact, NAN included. */
 void encode_double(struct encoder *encoder, double number)
 {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    encode_number(encoder, bits, 8);
+    encode_numbers(encoder, &number, sizeof number, 1);
+}
+
+/* The last byte of a number comes first on a little-endian machine: its place there has all bits of the other
+ * end's, because sizes are powers of two. */
+static size_t place_of(size_t i, size_t size)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i ^ (size - 1) : i;
+}
+
+void encode_numbers(struct encoder *encoder, const void *numbers, size_t size, size_t count)
+{
+    const uint8_t *from = numbers;
+    uint8_t *at = encode_room(encoder, size * count);
+    for (size_t i = 0; at != NULL && i < size * count; i++) {
+        at[i] = from[place_of(i, size)];
+    }
 }
 
 void encode_moments(struct encoder *encoder, const struct tremolo_moments *moments)
@@ -90,8 +104,16 @@ uint64_t decode_number(struct decoder *decoder, size_t size)
 
 double decode_double(struct decoder *decoder)
 {
-    uint64_t bits = decode_number(decoder, 8);
     double number;
-    memcpy(&number, &bits, sizeof number);
+    decode_numbers(decoder, &number, sizeof number, 1);
     return number;
+}
+
+void decode_numbers(struct decoder *decoder, void *numbers, size_t size, size_t count)
+{
+    const uint8_t *at = decode_bytes(decoder, size * count);
+    uint8_t *to = numbers;
+    for (size_t i = 0; i < size * count; i++) {
+        to[place_of(i, size)] = at != NULL ? at[i] : 0;
+    }
 }

@@ -29,6 +29,9 @@ uint8_t *encode_room(struct encoder *encoder, size_t size);
 void encode_bytes(struct encoder *encoder, const void *bytes, size_t size);
 void encode_number(struct encoder *encoder, uint64_t value, size_t size);
 void encode_double(struct encoder *encoder, double number); /* its bits */
+
+/* The bits of `count` numbers, of 2, 4 or 8 bytes each. */
+void encode_numbers(struct encoder *encoder, const void *numbers, size_t size, size_t count);
 void encode_moments(struct encoder *encoder, const struct tremolo_moments *moments);
 
 struct decoder {
@@ -41,6 +44,7 @@ struct decoder {
 const uint8_t *decode_bytes(struct decoder *decoder, size_t size);
 uint64_t decode_number(struct decoder *decoder, size_t size);
 double decode_double(struct decoder *decoder);
+void decode_numbers(struct decoder *decoder, void *numbers, size_t size, size_t count);
 
 static inline uint64_t bytes_get_u64(const uint8_t *bytes)
 {

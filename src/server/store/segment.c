@@ -154,3 +154,20 @@ bool segment_next(struct segment_record *record, uint32_t *offset, const uint8_t
     *offset = (uint32_t)(report + size);
     return true;
 }
+
+/* Nothing is visited before the check value of the whole segment was compared. */
+enum tremolo_status segment_each(const uint8_t *bytes, size_t length, segment_fn visit,
+                                 void *context)
+{
+    struct segment_record record;
+    uint32_t offset = SEGMENT_HEAD_BYTES;
+    uint32_t records = 0;
+    enum tremolo_status status = segment_check(bytes, length);
+    while (status == TREMOLO_OK && segment_next(&record, &offset, bytes, length)) {
+        records++;
+        status = visit != NULL ? visit(context, &record, segment_arrived(bytes)) : status;
+    }
+    bool whole = status != TREMOLO_OK ||
+                 (offset == length - SEGMENT_CHECK_BYTES && records == segment_count(bytes));
+    return whole ? status : TREMOLO_MALFORMED;
+}

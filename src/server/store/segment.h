@@ -45,6 +45,16 @@ TREMOLO_MUST_USE enum tremolo_status segment_seal(struct segment *segment, int64
 void segment_clear(struct segment *segment); /* keeps the memory */
 void segment_free(struct segment *segment);
 
+/* Called for each record of a segment with the time at which they came; 0: unknown. Anything but OK
+ * stops and is passed on. */
+typedef enum tremolo_status (*segment_fn)(void *context, const struct segment_record *record,
+                                          int64_t arrived);
+
+/* Visit the records of a stored segment (NULL: only count them). MALFORMED without its check value, and
+ * unless they fill it exactly and are as many as its head says. */
+TREMOLO_MUST_USE enum tremolo_status segment_each(const uint8_t *bytes, size_t length,
+                                                  segment_fn visit, void *context);
+
 /* The check value and the head of a stored segment; MALFORMED otherwise. */
 TREMOLO_MUST_USE enum tremolo_status segment_check(const uint8_t *bytes, size_t length);
 

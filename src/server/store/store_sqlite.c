@@ -39,7 +39,7 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [OLD] = "SELECT check_value FROM state WHERE kind = ?1 AND key = ?2",
     [READ] = ("SELECT position, study, bytes, check_value FROM segment WHERE position >= ?1"
               " ORDER BY position LIMIT 1"),
-    [EACH] = "SELECT key, value, check_value FROM state WHERE kind = ?1 ORDER BY key",
+    [EACH] = "SELECT kind, key, value, check_value FROM state WHERE kind = ?1 ORDER BY key",
 };
 
 /* All kinds of states. */
@@ -124,19 +124,13 @@ static void check_state_of(uint8_t check[STORE_CHECK_BYTES], const char *kind, c
     (void)crypto_generichash_final(&hash, check, STORE_CHECK_BYTES);
 }
 
-static void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
+/* `times` is 1, or -1 to undo it: sums are taken modulo 2^64. */
+static void tally_add(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES],
+                      int64_t times)
 {
-    tally->rows++;
-    tally->sum[0] += bytes_get_u64(check);
-    tally->sum[1] += bytes_get_u64(check + 8);
-}
-
-/* Sums are taken modulo 2^64, so subtracting undoes adding. */
-static void tally_remove(struct store_tally *tally, const uint8_t check[STORE_CHECK_BYTES])
-{
-    tally->rows--;
-    tally->sum[0] -= bytes_get_u64(check);
-    tally->sum[1] -= bytes_get_u64(check + 8);
+    tally->rows += (uint64_t)times;
+    tally->sum[0] += (uint64_t)times * bytes_get_u64(check);
+    tally->sum[1] += (uint64_t)times * bytes_get_u64(check + 8);
 }
 
 static bool tally_equal(const struct store_tally *a, const struct store_tally *b)
@@ -144,26 +138,26 @@ static bool tally_equal(const struct store_tally *a, const struct store_tally *b
     return a->rows == b->rows && a->sum[0] == b->sum[0] && a->sum[1] == b->sum[1];
 }
 
+/* A manifest is seven numbers in the order of its struct. */
+enum { MANIFEST_NUMBERS = MANIFEST_BYTES / 8 };
+_Static_assert(sizeof(struct store_manifest) == MANIFEST_BYTES, "a manifest has no gap");
+
 static void manifest_encode(uint8_t bytes[MANIFEST_BYTES], const struct store_manifest *manifest)
 {
-    const struct store_tally *tallies[2] = {&manifest->segments, &manifest->states};
-    bytes_put_u64(bytes, manifest->commits);
-    for (int i = 0; i < 2; i++) {
-        bytes_put_u64(bytes + 8 + 24 * i, tallies[i]->rows);
-        bytes_put_u64(bytes + 16 + 24 * i, tallies[i]->sum[0]);
-        bytes_put_u64(bytes + 24 + 24 * i, tallies[i]->sum[1]);
+    uint64_t number[MANIFEST_NUMBERS];
+    memcpy(number, manifest, sizeof number);
+    for (size_t i = 0; i < MANIFEST_NUMBERS; i++) {
+        bytes_put_u64(bytes + 8 * i, number[i]);
     }
 }
 
 static void manifest_decode(struct store_manifest *manifest, const uint8_t bytes[MANIFEST_BYTES])
 {
-    struct store_tally *tallies[2] = {&manifest->segments, &manifest->states};
-    manifest->commits = bytes_get_u64(bytes);
-    for (int i = 0; i < 2; i++) {
-        tallies[i]->rows = bytes_get_u64(bytes + 8 + 24 * i);
-        tallies[i]->sum[0] = bytes_get_u64(bytes + 16 + 24 * i);
-        tallies[i]->sum[1] = bytes_get_u64(bytes + 24 + 24 * i);
+    uint64_t number[MANIFEST_NUMBERS];
+    for (size_t i = 0; i < MANIFEST_NUMBERS; i++) {
+        number[i] = bytes_get_u64(bytes + 8 * i);
     }
+    memcpy(manifest, number, sizeof number);
 }
 
 /* ---------------------------------------------------------------- the tip */
@@ -327,7 +321,7 @@ static enum tremolo_status sqlite_append(struct store *base, const uint8_t *stud
     status = run(store, APPEND);
     (void)sqlite3_clear_bindings(append);
     if (status == TREMOLO_OK) {
-        tally_add(&store->manifest.segments, check);
+        tally_add(&store->manifest.segments, check, 1);
         *position = next;
     }
     return status;
@@ -358,7 +352,7 @@ static enum tremolo_status forget_old(struct sqlite_store *store, const char *ki
     int code = sqlite3_step(old);
     enum tremolo_status status = sqlite_judge(store, code);
     if (code == SQLITE_ROW && sqlite3_column_bytes(old, 0) == STORE_CHECK_BYTES) {
-        tally_remove(&store->manifest.states, sqlite3_column_blob(old, 0));
+        tally_add(&store->manifest.states, sqlite3_column_blob(old, 0), -1);
     }
     (void)sqlite3_reset(old);
     (void)sqlite3_clear_bindings(old);
@@ -393,7 +387,7 @@ static enum tremolo_status sqlite_put(struct store *base, const char *kind, cons
         status = put_row(store, kind, key, key_length, value, length, check);
     }
     if (status == TREMOLO_OK) {
-        tally_add(&store->manifest.states, check);
+        tally_add(&store->manifest.states, check, 1);
     }
     return status;
 }
@@ -547,7 +541,7 @@ static enum tremolo_status check_segment(struct sqlite_store *store, uint64_t fr
         store->seen = (struct store_tally){0};
     }
     if (segment->position == store->seen.rows + 1) {
-        tally_add(&store->seen, check);
+        tally_add(&store->seen, check, 1);
     }
     return TREMOLO_OK;
 }
@@ -583,48 +577,6 @@ static enum tremolo_status sqlite_read(struct store *base, uint64_t from,
     return status;
 }
 
-static enum tremolo_status check_state(struct sqlite_store *store, const char *kind,
-                                       const uint8_t *key, size_t key_length)
-{
-    sqlite3_stmt *each = store->statement[EACH];
-    uint8_t check[STORE_CHECK_BYTES];
-    check_state_of(check, kind, key, key_length, sqlite3_column_blob(each, 1),
-                   (size_t)sqlite3_column_bytes(each, 1));
-    return sqlite3_column_bytes(each, 2) == STORE_CHECK_BYTES &&
-                   memcmp(sqlite3_column_blob(each, 2), check, sizeof check) == 0
-               ? TREMOLO_OK
-               : sqlite_say(store, TREMOLO_MALFORMED, "a %s does not have its check value", kind);
-}
-
-/* An audit leaves out rows without their check value; all other callers stop at the first. */
-static enum tremolo_status sqlite_each(struct store *base, const char *kind, store_state_fn visit,
-                                       void *context)
-{
-    struct sqlite_store *store = sqlite_self(base);
-    sqlite3_stmt *each = store->statement[EACH];
-    enum tremolo_status status = TREMOLO_OK;
-    int code = SQLITE_DONE;
-    (void)sqlite3_bind_text(each, 1, kind, -1, SQLITE_TRANSIENT);
-    while (status == TREMOLO_OK && (code = sqlite3_step(each)) == SQLITE_ROW) {
-        const uint8_t *key = sqlite3_column_blob(each, 0);
-        size_t key_length = (size_t)sqlite3_column_bytes(each, 0);
-        status = check_state(store, kind, key, key_length);
-        if (status == TREMOLO_MALFORMED && store->lenient) {
-            status = TREMOLO_OK;
-            continue;
-        }
-        if (status == TREMOLO_OK) {
-            status = visit(context, key, key_length, sqlite3_column_blob(each, 1),
-                           (size_t)sqlite3_column_bytes(each, 1));
-        }
-    }
-    if (status == TREMOLO_OK) {
-        status = sqlite_judge(store, code);
-    }
-    (void)sqlite3_reset(each);
-    return status;
-}
-
 /* ---------------------------------------------------------------- all states
  *
  * What a start reads before it trusts any row: every state, and the manifest among them. */
@@ -643,14 +595,15 @@ static enum tremolo_status bad_state(struct sqlite_store *store, sqlite3_stmt *r
                       store->file[DATABASE].path, kind != NULL ? kind : "?", key, what);
 }
 
-/* Kind, key and value of a row, and the check value they should have. SQLite says NULL for what is not
- * there and for what it has no memory for. */
-static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
-                                        struct sqlite_store *store, sqlite3_stmt *row)
+/* Compare a row with its check value. SQLite says NULL for what is not there and for what it has no memory
+ * for. */
+static enum tremolo_status check_row(uint8_t check[STORE_CHECK_BYTES], struct sqlite_store *store,
+                                     sqlite3_stmt *row)
 {
     const char *kind = (const char *)sqlite3_column_text(row, 0);
     const uint8_t *key = sqlite3_column_blob(row, 1);
     const uint8_t *value = sqlite3_column_blob(row, 2);
+    const uint8_t *stored = sqlite3_column_blob(row, 3);
     if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
         return TREMOLO_NO_MEMORY;
     }
@@ -659,7 +612,10 @@ static enum tremolo_status check_of_row(uint8_t check[STORE_CHECK_BYTES],
     }
     check_state_of(check, kind, key, (size_t)sqlite3_column_bytes(row, 1), value,
                    (size_t)sqlite3_column_bytes(row, 2));
-    return TREMOLO_OK;
+    return stored != NULL && sqlite3_column_bytes(row, 3) == STORE_CHECK_BYTES &&
+                   memcmp(check, stored, STORE_CHECK_BYTES) == 0
+               ? TREMOLO_OK
+               : bad_state(store, row, "does not have its check value");
 }
 
 /* One row of the pass over all states: counted, or taken as the manifest. */
@@ -667,20 +623,12 @@ static enum tremolo_status take_state(struct sqlite_store *store, sqlite3_stmt *
                                       struct store_tally *seen, bool *has_manifest)
 {
     uint8_t check[STORE_CHECK_BYTES] = {0};
-    enum tremolo_status status = check_of_row(check, store, row);
+    enum tremolo_status status = check_row(check, store, row);
     if (status != TREMOLO_OK) {
         return status;
     }
-    const uint8_t *stored = sqlite3_column_blob(row, 3);
-    if (sqlite3_errcode(store->database) == SQLITE_NOMEM) {
-        return TREMOLO_NO_MEMORY;
-    }
-    if (stored == NULL || sqlite3_column_bytes(row, 3) != STORE_CHECK_BYTES ||
-        memcmp(check, stored, sizeof check) != 0) {
-        return bad_state(store, row, "does not have its check value");
-    }
     if (strcmp((const char *)sqlite3_column_text(row, 0), "manifest") != 0) {
-        tally_add(seen, check);
+        tally_add(seen, check, 1);
     } else if (sqlite3_column_bytes(row, 2) == MANIFEST_BYTES && !*has_manifest) {
         manifest_decode(&store->manifest, sqlite3_column_blob(row, 2));
         *has_manifest = true;
@@ -717,6 +665,35 @@ enum tremolo_status sqlite_check_states(struct sqlite_store *store)
                           (unsigned long long)store->manifest.states.rows);
     }
     return TREMOLO_OK;
+}
+
+/* An audit leaves out rows without their check value; all other callers stop at the first. */
+static enum tremolo_status sqlite_each(struct store *base, const char *kind, store_state_fn visit,
+                                       void *context)
+{
+    struct sqlite_store *store = sqlite_self(base);
+    sqlite3_stmt *each = store->statement[EACH];
+    enum tremolo_status status = TREMOLO_OK;
+    int code = SQLITE_DONE;
+    uint8_t check[STORE_CHECK_BYTES];
+    (void)sqlite3_bind_text(each, 1, kind, -1, SQLITE_TRANSIENT);
+    while (status == TREMOLO_OK && (code = sqlite3_step(each)) == SQLITE_ROW) {
+        status = check_row(check, store, each);
+        if (status == TREMOLO_MALFORMED && store->lenient) {
+            status = TREMOLO_OK;
+            continue;
+        }
+        if (status == TREMOLO_OK) {
+            status =
+                visit(context, sqlite3_column_blob(each, 1), (size_t)sqlite3_column_bytes(each, 1),
+                      sqlite3_column_blob(each, 2), (size_t)sqlite3_column_bytes(each, 2));
+        }
+    }
+    if (status == TREMOLO_OK) {
+        status = sqlite_judge(store, code);
+    }
+    (void)sqlite3_reset(each);
+    return status;
 }
 
 /* ---------------------------------------------------------------- the handle */

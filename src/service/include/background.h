@@ -10,9 +10,9 @@
 #ifndef SERVICE_BACKGROUND_H
 #define SERVICE_BACKGROUND_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
+
+#include "clock.h"
 
 enum { BACKGROUND_THREADS = 4 };
 
@@ -32,13 +32,26 @@ bool background_start(struct background *thread, void *(*run)(void *), void *arg
 void background_stop(struct background *thread);
 void background_free(struct background *thread);
 
-void background_lock(struct background *thread);
-void background_unlock(struct background *thread);
+static inline void background_lock(struct background *thread)
+{
+    (void)pthread_mutex_lock(&thread->lock);
+}
+
+static inline void background_unlock(struct background *thread)
+{
+    (void)pthread_mutex_unlock(&thread->lock);
+}
 
 /* Lock held: wait for a signal, for `us` at most. */
-void background_wait_us(struct background *thread, int64_t us);
+static inline void background_wait_us(struct background *thread, int64_t us)
+{
+    clock_wait_us(&thread->wake, &thread->lock, us);
+}
 
-/* Wake the thread, or all. Lock held. */
-void background_signal(struct background *thread);
+/* Wake the thread, or all: several may wait for different things. Lock held. */
+static inline void background_signal(struct background *thread)
+{
+    (void)pthread_cond_broadcast(&thread->wake);
+}
 
 #endif

@@ -117,9 +117,8 @@ void request_problem(struct request *request, unsigned status, const char *detai
 void request_problem_with(struct request *request, unsigned status, const char *detail,
                           struct json_t *more);
 
-/* JSON that was made, or a problem when its making failed; both hand over what was made. */
-void request_answer_text(struct request *request, unsigned status, enum tremolo_status made,
-                         char *body);
+/* JSON that was made, or a problem where it is NULL because memory was short; both hand it over. */
+void request_answer_text(struct request *request, unsigned status, char *body);
 void request_answer_json(struct request *request, unsigned status, struct json_t *document);
 
 /* Bytes in the program, plain and compressed, with the hash that names them. */

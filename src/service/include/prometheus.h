@@ -16,7 +16,7 @@
 struct prometheus {
     FILE *stream; /* NULL: no memory */
     char *text;
-    size_t length;
+    size_t length;    /* of the text; changes as it grows */
     const char *name; /* of the last head */
 };
 
@@ -33,6 +33,6 @@ void prometheus_value(struct prometheus *out, const char *name, const char *type
 void prometheus_process(struct prometheus *out, int64_t started_at);
 
 /* The caller frees it. NULL, and nothing to free, when anything failed. */
-char *prometheus_text(struct prometheus *out, size_t *length);
+char *prometheus_text(struct prometheus *out);
 
 #endif

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
-struct sockaddr;
 struct sources;
 
 enum { SOURCES_WAYS = 4, SOURCES_SETS = 16384 }; /* 65,536 sources of 16 bytes */
@@ -26,6 +26,9 @@ void sources_free(struct sources *sources); /* NULL is fine */
 
 /* The key of an address; of what is neither IPv4 nor IPv6, one for all. */
 uint64_t sources_key(const struct sources *sources, const struct sockaddr *address);
+
+/* A numeric IPv4 or IPv6 address as a socket takes it: its length, or 0 when the text is none. */
+socklen_t sources_address(struct sockaddr_storage *address, const char *text, uint16_t port);
 
 /* The address in a header that a proxy wrote: the last of a list, with or without port and brackets.
  * False when it is none. */
