@@ -5,7 +5,6 @@
  * listener ends, the writer drains and checkpoints, the store closes. */
 #include <jansson.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -269,66 +269,48 @@ void request_answer_file(struct request *request, unsigned status, const struct 
  * Every answer forbids guessing its type. Pages say what they may load; what devices need is
  * open to other origins. */
 
-/* Vary says what the form depends on, so that caches between us and the client keep both forms
- * apart. */
-static void add_tag_headers(struct MHD_Response *response, const struct answer *answer)
-{
-    bool negotiated =
-        answer->status == MHD_HTTP_NOT_FOUND; /* a page for people, JSON for programs */
-    if (answer->gzip && answer->status != MHD_HTTP_NOT_MODIFIED) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-    }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
-                                  negotiated ? "Accept, Accept-Encoding" : "Accept-Encoding");
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->tag);
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL,
-                                  answer->keep ? "public, max-age=31536000, immutable"
-                                               : "no-cache");
-}
-
-/* The page may load what the policy says, and no other page may hold a handle to it. */
-static void add_page_headers(struct MHD_Response *response, const struct answer *answer)
-{
-    (void)MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
-    (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    (void)MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
-}
-
-/* Every header that depends on the answer alone; the library adds length and date. */
+/* Every header that depends on the answer alone; the library adds length and date. Vary says what the form
+ * depends on (a path that is not there is a page for people and JSON for programs), so that caches between us
+ * and the client keep the forms apart. A page may load what its policy says, and no other page may hold a
+ * handle to it. */
 static void add_headers(struct MHD_Response *response, const struct answer *answer,
                         const char *device_headers)
 {
     char seconds[16];
-    if (answer->last) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    }
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (answer->tag[0] != '\0') {
-        add_tag_headers(response, answer);
-    }
-    if (answer->policy != NULL) {
-        add_page_headers(response, answer);
-    } else if (answer->shared) {
-        (void)MHD_add_response_header(response, "Access-Control-Allow-Origin", "*");
-    }
-    if (answer->type != NULL && answer->status != MHD_HTTP_NOT_MODIFIED) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
-    }
-    if (answer->location[0] != '\0') {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
-    }
-    if (answer->retry_after > 0) {
-        (void)snprintf(seconds, sizeof seconds, "%u", answer->retry_after);
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
-    }
-    if (answer->status == 401) {
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-    }
-    if (answer->status == MHD_HTTP_NO_CONTENT) {
-        (void)MHD_add_response_header(response, "Access-Control-Allow-Methods",
-                                      "GET, POST, OPTIONS");
-        (void)MHD_add_response_header(response, "Access-Control-Allow-Headers", device_headers);
-        (void)MHD_add_response_header(response, "Access-Control-Max-Age", "86400");
+    bool whole = answer->status != MHD_HTTP_NOT_MODIFIED;
+    bool tagged = answer->tag[0] != '\0';
+    bool page = answer->policy != NULL;
+    bool preflight = answer->status == MHD_HTTP_NO_CONTENT;
+    (void)snprintf(seconds, sizeof seconds, "%u", answer->retry_after);
+    const struct {
+        const char *name;
+        bool sent;
+        const char *value;
+    } headers[] = {
+        {MHD_HTTP_HEADER_CONNECTION, answer->last, "close"},
+        {"X-Content-Type-Options", true, "nosniff"},
+        {MHD_HTTP_HEADER_CONTENT_ENCODING, tagged && answer->gzip && whole, "gzip"},
+        {MHD_HTTP_HEADER_VARY, tagged,
+         answer->status == MHD_HTTP_NOT_FOUND ? "Accept, Accept-Encoding" : "Accept-Encoding"},
+        {MHD_HTTP_HEADER_ETAG, tagged, answer->tag},
+        {MHD_HTTP_HEADER_CACHE_CONTROL, tagged,
+         answer->keep ? "public, max-age=31536000, immutable" : "no-cache"},
+        {"Content-Security-Policy", page, answer->policy},
+        {"Referrer-Policy", page, "no-referrer"},
+        {"Cross-Origin-Opener-Policy", page, "same-origin"},
+        {"Access-Control-Allow-Origin", answer->shared && !page, "*"},
+        {MHD_HTTP_HEADER_CONTENT_TYPE, answer->type != NULL && whole, answer->type},
+        {MHD_HTTP_HEADER_LOCATION, answer->location[0] != '\0', answer->location},
+        {MHD_HTTP_HEADER_RETRY_AFTER, answer->retry_after > 0, seconds},
+        {MHD_HTTP_HEADER_WWW_AUTHENTICATE, answer->status == 401, "Bearer"},
+        {"Access-Control-Allow-Methods", preflight, "GET, POST, OPTIONS"},
+        {"Access-Control-Allow-Headers", preflight, device_headers},
+        {"Access-Control-Max-Age", preflight, "86400"},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        if (headers[i].sent) {
+            (void)MHD_add_response_header(response, headers[i].name, headers[i].value);
+        }
     }
 }
 

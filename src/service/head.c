@@ -129,28 +129,32 @@ static const char *check_framing(unsigned *status, struct MHD_Connection *connec
                                  const char *method, const char *path, const char *version)
 {
     struct head head = {.in_place = parses_in_place()};
+    bool host_needed = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
     head.next = next_line(&head, version + strlen(version));
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at, &head);
-    bool host_needed = strcmp(version, MHD_HTTP_VERSION_1_0) != 0;
-    if (head.problem == NULL && head.next == NULL) {
-        head.problem = "a line of the head does not end with CR LF";
-    } else if (head.problem == NULL && head.in_place && !ends_there(&head, connection, method)) {
-        head.problem = "a header has no name";
-    } else if (head.problem == NULL && head.in_place && path != method + strlen(method) + 1) {
-        head.problem = "the first line has one space between its parts";
-    } else if (head.problem == NULL && (head.hosts > 1 || (host_needed && head.hosts == 0))) {
-        head.problem = "a request has one Host header";
-    } else if (head.problem == NULL &&
-               (head.lengths > 1 || (head.lengths > 0 && head.codings > 0))) {
-        head.problem = "the body's length is said twice";
+    *status = 400;
+    if (head.problem != NULL) {
+        return head.problem;
     }
-    *status = head.problem != NULL ? 400 : 411;
+    if (head.next == NULL) {
+        return "a line of the head does not end with CR LF";
+    }
+    if (head.in_place && !ends_there(&head, connection, method)) {
+        return "a header has no name";
+    }
+    if (head.in_place && path != method + strlen(method) + 1) {
+        return "the first line has one space between its parts";
+    }
+    if (head.hosts > 1 || (host_needed && head.hosts == 0)) {
+        return "a request has one Host header";
+    }
+    if (head.lengths > 1 || (head.lengths > 0 && head.codings > 0)) {
+        return "the body's length is said twice";
+    }
     /* The lines of a chunk cannot be judged here, and devices need no chunks: a report is made before it is
      * sent. */
-    if (head.problem == NULL && head.codings > 0) {
-        head.problem = "a body comes with Content-Length, not in chunks";
-    }
-    return head.problem;
+    *status = 411;
+    return head.codings > 0 ? "a body comes with Content-Length, not in chunks" : NULL;
 }
 
 /* ---------------------------------------------------------------- routes

@@ -68,6 +68,7 @@ call 200 GET '/v1/studies/{id}/history' "$open"
 call 200 GET '/v1/studies/{id}/history' "$keys"
 call 200 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2020-01-01 -d to=2020-01-02
 call 400 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=yesterday -d to=2020-01-02
+call 400 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2020-01-02 -d to=2020-01-01
 call 409 POST '/v1/studies/{id}/discard' "$open" -H "$token" -G -d from=2999-01-01 -d to=2999-01-02
 call 409 POST '/v1/studies/{id}/round/close' "$keys" -H "$token"
 call 200 POST '/v1/studies/{id}/round/close' "$open" -H "$token"

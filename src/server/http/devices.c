@@ -193,10 +193,9 @@ static void reports_run(struct request *request)
         return;
     }
     if (check_all(request)) {
-        own->job.served = study_of(request);
         own->job.reports.arrivals = own->arrivals;
         own->job.queued.bytes = request->length;
-        submit_job(own);
+        submit_job(own, JOB_REPORTS);
     } else if (!request->answered) {
         reports_finish(request);
     }

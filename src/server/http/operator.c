@@ -25,11 +25,10 @@ static void operator_create(struct request *request)
         request_problem(request, 503, "out of memory");
         return;
     }
-    own->job.kind = JOB_CREATE;
     own->job.create.text = (const char *)request->body;
     own->job.create.length = request->length;
     own->job.create.problems = own->problems;
-    submit_job(own);
+    submit_job(own, JOB_CREATE);
 }
 
 /* Every problem of a study file with the path of its member, for people and for `tremolo study
@@ -110,13 +109,9 @@ static bool read_round(struct request *request)
 /* The job decides whether the round can be closed; here only its number is read. */
 static void operator_close(struct request *request)
 {
-    struct study_request *own = own_of(request);
-    if (!read_round(request)) {
-        return;
+    if (read_round(request)) {
+        submit_job(own_of(request), JOB_CLOSE);
     }
-    own->job.kind = JOB_CLOSE;
-    own->job.served = study_of(request);
-    submit_job(own);
 }
 
 /* The answer is the round that is open now, as devices get it. */
@@ -140,16 +135,17 @@ static void operator_discard(struct request *request)
         request_problem(request, 409, tremolo_status_sentence(TREMOLO_NOT_IN_CLUSTER));
         return;
     }
-    if (from == NULL || to == NULL || !tremolo_study_date_read(&own->job.discard.from, from) ||
-        !tremolo_study_date_read(&own->job.discard.to, to) ||
-        own->job.discard.from >= own->job.discard.to) {
+    /* Not into the job yet: until that is submitted its union holds reports, which are freed. */
+    int64_t first, end;
+    if (from == NULL || to == NULL || !tremolo_study_date_read(&first, from) ||
+        !tremolo_study_date_read(&end, to) || first >= end) {
         request_problem(request, 400,
                         "from and to are needed, from before to, like 2026-03-01T12:00:00Z");
         return;
     }
-    own->job.kind = JOB_DISCARD;
-    own->job.served = study_of(request);
-    submit_job(own);
+    own->job.discard.from = first;
+    own->job.discard.to = end;
+    submit_job(own, JOB_DISCARD);
 }
 
 /* How many reports no longer count, and how many are left. A line of the log keeps the span,

@@ -326,26 +326,14 @@ static void write_mqtt(struct prometheus *out, struct writer *writer)
     prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&writer->mqtt_unknown));
 }
 
-/* How many reports are in the sums of each study; each is read under its own lock. */
+/* The reports in the sums of each study, and how many of them honest devices can hardly have sent, over all
+ * rounds, where that is known. */
 static void write_studies(struct prometheus *out, struct writer *writer)
-{
-    size_t count = studies_count(&writer->studies);
-    prometheus_head(out, "tremolo_study_reports", "gauge", "Reports in a study's fold.");
-    for (size_t i = 0; i < count; i++) {
-        struct served_study *served = studies_at(&writer->studies, i);
-        served_lock(served);
-        uint64_t reports = served->sums.reports;
-        served_unlock(served);
-        prometheus_labelled(out, "study", served->id_text, reports);
-    }
-}
-
-/* What honest devices can hardly have sent, over all rounds. */
-static void write_tails(struct prometheus *out, struct writer *writer)
 {
     static const struct {
         const char *name, *help;
     } gauges[] = {
+        {"tremolo_study_reports", "Reports in a study's fold."},
         {"tremolo_study_reports_beyond", "Reports beyond what honest ones reach once in 10000."},
         {"tremolo_study_reports_beyond_expected", "The same of honest devices, at most."},
         {"tremolo_study_reports_suspicious",
@@ -356,11 +344,14 @@ static void write_tails(struct prometheus *out, struct writer *writer)
         prometheus_head(out, gauges[g].name, "gauge", gauges[g].help);
         for (size_t i = 0; i < count; i++) {
             struct served_study *served = studies_at(&writer->studies, i);
-            struct tremolo_tails tails;
-            if (rounds_tails(&tails, served)) {
-                const uint64_t value[] = {tails.norm[TREMOLO_TAIL_CUT].seen,
-                                          (uint64_t)ceil(tails.norm[TREMOLO_TAIL_CUT].expected),
-                                          tails.alarm};
+            struct tremolo_tails tails = {.alarm = false};
+            bool known = g == 0 || rounds_tails(&tails, served);
+            served_lock(served);
+            const uint64_t value[] = {served->sums.reports, tails.norm[TREMOLO_TAIL_CUT].seen,
+                                      (uint64_t)ceil(tails.norm[TREMOLO_TAIL_CUT].expected),
+                                      tails.alarm};
+            served_unlock(served);
+            if (known) {
                 prometheus_labelled(out, "study", served->id_text, value[g]);
             }
         }
@@ -380,7 +371,6 @@ static void answer_metrics(struct request *request)
         write_mqtt(&out, writer);
     }
     write_studies(&out, writer);
-    write_tails(&out, writer);
     batcher_write_metrics(&out, &writer->batcher);
     http_write_metrics(&out, server->http);
     prometheus_process(&out, server->started_at);

@@ -60,16 +60,18 @@ static inline struct tremolo_server *server_of(const struct request *request)
     return request->owner;
 }
 
-/* Submit own->job; the route's finish follows when it is decided. */
+/* Submit own->job, about the request's study; the route's finish follows when it is decided. */
 static inline void job_decided(struct job *job)
 {
     request_decided(job->queued.request);
 }
 
-static inline void submit_job(struct study_request *own)
+static inline void submit_job(struct study_request *own, enum job_kind kind)
 {
+    own->job.kind = kind;
+    own->job.served = study_of(&own->request);
     own->job.done = job_decided;
-    own->job.queued.alone = own->job.kind != JOB_REPORTS;
+    own->job.queued.alone = kind != JOB_REPORTS;
     (void)request_wait(&own->request, &own->job.queued);
 }
 

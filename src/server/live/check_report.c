@@ -10,7 +10,6 @@
 
 #include "index.h"
 #include "study_internal.h"
-#include "release.h"
 
 /* No report is shorter than its id in a byte string. */
 enum { SHORTEST_REPORT = 1 + TREMOLO_REPORT_ID_BYTES };

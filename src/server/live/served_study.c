@@ -19,7 +19,6 @@
  * holder of the writer's write_lock is the only one that changes them, so it may read without. */
 #include "served_study.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -28,7 +27,6 @@
 
 #include "document.h"
 #include "encoder.h"
-#include "study_internal.h"
 
 /* ---------------------------------------------------------------- making
  *
