@@ -212,29 +212,20 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
     return key;
 }
 
-/* The order of creation decides between equals, so that pages of the list do not overlap. */
-static int by_place(const struct entry *a, const struct entry *b)
-{
-    return a->place < b->place ? -1 : a->place > b->place;
-}
-
-/* For qsort_r. Unknown keys are last in both directions. */
+/* For qsort_r. Unknown keys are last in both directions. The order of creation decides between equals, so that
+ * pages of the list do not overlap. */
 static int compare(const void *first, const void *second, void *context)
 {
     const struct entry *a = first, *b = second;
     const struct wish *wish = context;
-    int order = 0;
-    if (wish->sort == BY_CREATED) {
-        order = by_place(a, b);
-    } else if (wish->sort == BY_TITLE) {
-        order = strcasecmp(a->served->terms->title, b->served->terms->title);
-    } else if (isnan(a->key) || isnan(b->key)) {
-        return isnan(a->key) && isnan(b->key) ? by_place(a, b) : isnan(a->key) ? 1 : -1;
-    } else {
-        order = a->key < b->key ? -1 : a->key > b->key;
+    int order = wish->sort == BY_TITLE
+                    ? strcasecmp(a->served->terms->title, b->served->terms->title)
+                    : (a->key > b->key) - (a->key < b->key);
+    if (isnan(a->key) != isnan(b->key)) {
+        return isnan(a->key) ? 1 : -1;
     }
     if (order == 0) {
-        return by_place(a, b);
+        return (a->place > b->place) - (a->place < b->place);
     }
     return wish->down ? -order : order;
 }
@@ -247,7 +238,8 @@ static bool find(struct list *list, struct writer *writer)
     for (size_t i = 0; i < count && list->entry != NULL; i++) {
         struct served_study *served = studies_at(&writer->studies, i);
         if (is_found(served, list->wish.search)) {
-            double key = key_of(served, list->wish.sort, list->now);
+            double key = list->wish.sort == BY_CREATED ? (double)i
+                                                       : key_of(served, list->wish.sort, list->now);
             list->entry[list->count++] = (struct entry){served, i, key};
         }
     }

@@ -70,22 +70,6 @@ static bool same_bytes(const struct segment_record *record, const struct arrival
            memcmp(record->report, arrival->bytes, arrival->length) == 0;
 }
 
-/* A hash of 64 bits may collide, so the id itself is read from the stored record. */
-static bool same_id(const struct segment_record *record, const struct arrival *arrival)
-{
-    struct tremolo_report report;
-    return tremolo_report_decode(&report, record->report, record->length) == TREMOLO_OK &&
-           memcmp(report.id, arrival->id, TREMOLO_REPORT_ID_BYTES) == 0;
-}
-
-/* A device has a number of samples in each round, so records of other rounds do not count. */
-static bool same_device_round(const struct segment_record *record, const struct arrival *arrival)
-{
-    struct tremolo_report report;
-    return tremolo_report_decode(&report, record->report, record->length) == TREMOLO_OK &&
-           report.round == arrival->round && same_device(record, arrival);
-}
-
 /* Segments come whole and repeats come in runs, so the last one is kept. */
 static bool load_segment(struct served_study *served, struct store *store, uint64_t position)
 {
@@ -111,17 +95,18 @@ static bool load_segment(struct served_study *served, struct store *store, uint6
 
 /* The record at a place of the log or of the batch. False when it cannot be read: the outcome is then "not
  * stored", never a guess. The segment under construction has no check value yet; its room is there. */
-static bool load_record(struct segment_record *record, struct served_study *served,
-                        struct store *store, uint64_t place)
+static bool load_record(struct segment_record *record, struct tremolo_report *report,
+                        struct served_study *served, struct store *store, uint64_t place)
 {
     const struct served_log *log = &served->log;
     uint32_t offset = (uint32_t)(place & 0xffffff);
-    if (place >> 24 == PENDING_POSITION) {
-        return segment_next(record, &offset, log->segment.bytes,
-                            log->segment.length + SEGMENT_CHECK_BYTES);
+    bool pending = place >> 24 == PENDING_POSITION;
+    if (!pending && !load_segment(served, store, place >> 24)) {
+        return false;
     }
-    return load_segment(served, store, place >> 24) &&
-           segment_next(record, &offset, log->cache, log->cache_length);
+    return segment_next(record, &offset, pending ? log->segment.bytes : log->cache,
+                        pending ? log->segment.length + SEGMENT_CHECK_BYTES : log->cache_length) &&
+           tremolo_report_decode(report, record->report, record->length) == TREMOLO_OK;
 }
 
 /* The next place that may hold a key: first those in the log, then those of this batch. 0: no more. */
@@ -132,20 +117,21 @@ static uint64_t next_place(const struct index *durable, const struct index *pend
     return place != 0 ? place : index_find(pending, hash, &cursor[1]);
 }
 
-/* PENDING: the id is new. A repeat of a report of this batch is durable only together with it; the writer
+/* PENDING: the id is new. A hash of 64 bits may collide, so the id itself is compared. A repeat of a report of this batch is durable only together with it; the writer
  * settles that. */
 static enum server_outcome find_repeat(struct served_study *served, const struct arrival *arrival,
                                        struct store *store)
 {
     struct segment_record record;
+    struct tremolo_report report;
     uint64_t place;
     size_t cursor[2] = {0, 0};
     while ((place = next_place(&served->log.ids, &served->log.pending_ids, arrival->hash,
                                cursor)) != 0) {
-        if (!load_record(&record, served, store, place)) {
+        if (!load_record(&record, &report, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
-        if (same_id(&record, arrival)) {
+        if (memcmp(report.id, arrival->id, TREMOLO_REPORT_ID_BYTES) == 0) {
             return same_bytes(&record, arrival) ? OUTCOME_REPEATED : OUTCOME_OTHER_BYTES;
         }
     }
@@ -159,6 +145,7 @@ static enum server_outcome count_samples(struct served_study *served, const stru
 {
     uint8_t key[SERVED_DEVICE_KEY_BYTES];
     struct segment_record record;
+    struct tremolo_report report;
     unsigned used = 0;
     uint64_t place;
     size_t cursor[2] = {0, 0};
@@ -166,10 +153,10 @@ static enum server_outcome count_samples(struct served_study *served, const stru
     uint64_t hash = index_hash(served->hash_key, key, length);
     while ((place = next_place(&served->log.devices, &served->log.pending_devices, hash, cursor)) !=
            0) {
-        if (!load_record(&record, served, store, place)) {
+        if (!load_record(&record, &report, served, store, place)) {
             return OUTCOME_NOT_STORED;
         }
-        used += same_device_round(&record, arrival);
+        used += report.round == arrival->round && same_device(&record, arrival);
     }
     return used < served->terms->samples ? OUTCOME_PENDING : OUTCOME_SAMPLES_USED;
 }
@@ -178,20 +165,17 @@ static enum server_outcome count_samples(struct served_study *served, const stru
  * report is not stored. */
 static bool grow_rows(struct served_study *served)
 {
-    size_t capacity = served->log.capacity == 0 ? 256 : 2 * served->log.capacity;
-    if (served->log.segment.count < served->log.capacity) {
+    struct served_log *log = &served->log;
+    size_t capacity = log->rows.capacity == 0 ? 256 : 2 * log->rows.capacity;
+    if (log->segment.count < log->rows.capacity) {
         return true;
     }
-    if (rows_reserve(&served->log.rows, served->check.row_values, capacity) != TREMOLO_OK) {
-        return false;
-    }
-    struct decided *decided = realloc(served->log.decided, capacity * sizeof *decided);
+    struct decided *decided = realloc(log->decided, capacity * sizeof *decided);
     if (decided == NULL) {
         return false;
     }
-    served->log.decided = decided;
-    served->log.capacity = capacity;
-    return true;
+    log->decided = decided;
+    return rows_reserve(&log->rows, served->check.row_values, capacity) == TREMOLO_OK;
 }
 
 /* Collect a new report: its record, its row and its names. Room is made first, so that it is
@@ -551,7 +535,7 @@ static enum tremolo_status stage_close(struct embedded *embedded, struct served_
     unsigned closing = served->sums.opened - 1;
     enum tremolo_status status =
         is_stopped(embedded) ? TREMOLO_NOT_SYNCED : served_put_checkpoint(store, served);
-    served->sums.rounds[closing].closed_at = now;
+    served_newest(served)->closed_at = now;
     if (status == TREMOLO_OK && served->sums.opened < served->sums.round_limit) {
         status = rounds_open_next(served, now);
     }
@@ -565,16 +549,17 @@ static enum tremolo_status stage_close(struct embedded *embedded, struct served_
  * crash could take back. */
 static enum tremolo_status close_newest(struct embedded *embedded, struct served_study *served)
 {
-    unsigned closing = served->sums.opened - 1;
+    unsigned opened = served->sums.opened;
+    struct served_round *closing = served_newest(served);
     served_lock(served);
     enum tremolo_status status = stage_close(embedded, served, seconds_now());
     if (status == TREMOLO_OK) {
-        served->sums.rounds[closing].checkpointed_to = served->sums.rounds[closing].folded_to;
-        tremolo_moments_rest(served->sums.rounds[closing].moments);
+        closing->checkpointed_to = closing->folded_to;
+        tremolo_moments_rest(closing->moments);
         served->sums.generation++;
     } else {
-        served->sums.opened = closing + 1;
-        served->sums.rounds[closing].closed_at = 0;
+        served->sums.opened = opened;
+        closing->closed_at = 0;
     }
     served_unlock(served);
     if (status == TREMOLO_OK || tremolo_status_kind(status) == TREMOLO_KIND_STORE) {
@@ -652,22 +637,21 @@ static void close_due_rounds(struct embedded *embedded)
  * thread is left. */
 static void checkpoint(struct embedded *embedded)
 {
+    struct studies *studies = &embedded->writer->studies;
     enum tremolo_status status = TREMOLO_OK;
     if (is_stopped(embedded)) {
         return; /* our sums may lack what the log has; a restart folds it again */
     }
-    for (size_t i = 0; i < embedded->writer->studies.count && status == TREMOLO_OK; i++) {
-        status = served_put_checkpoint(embedded->store, embedded->writer->studies.study[i]);
-        status = status == TREMOLO_OK
-                     ? history_put(embedded->store, embedded->writer->studies.study[i])
-                     : status;
+    for (size_t i = 0; i < studies->count && status == TREMOLO_OK; i++) {
+        status = served_put_checkpoint(embedded->store, studies->study[i]);
+        status = status == TREMOLO_OK ? history_put(embedded->store, studies->study[i]) : status;
     }
     status = sync_and_settle(embedded, status);
-    for (size_t i = 0; i < embedded->writer->studies.count; i++) {
+    for (size_t i = 0; i < studies->count; i++) {
         if (status == TREMOLO_OK) {
-            served_checkpointed(embedded->writer->studies.study[i]);
+            served_checkpointed(studies->study[i]);
         } else {
-            history_keep(embedded->writer->studies.study[i]); /* what was put is forgotten again */
+            history_keep(studies->study[i]); /* what was put is forgotten again */
         }
     }
     embedded->since_checkpoint = 0;

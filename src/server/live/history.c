@@ -506,16 +506,8 @@ struct sampler {
     struct background thread;
 };
 
-/* Asked between two studies: with thousands of them a tick may take seconds. */
-static bool is_stopping(struct sampler *sampler)
-{
-    background_lock(&sampler->thread);
-    bool stopping = sampler->thread.stopping;
-    background_unlock(&sampler->thread);
-    return stopping;
-}
-
-/* False when it is time to end. */
+/* False when it is time to end. Asked without a pause between two studies: with thousands of them a tick may
+ * take seconds. */
 static bool pause_for(struct sampler *sampler, int64_t ms)
 {
     int64_t until = clock_ms() + ms;
@@ -523,8 +515,9 @@ static bool pause_for(struct sampler *sampler, int64_t ms)
     for (int64_t left = ms; !sampler->thread.stopping && left > 0; left = until - clock_ms()) {
         background_wait_us(&sampler->thread, 1000 * left);
     }
+    bool stopping = sampler->thread.stopping;
     background_unlock(&sampler->thread);
-    return !is_stopping(sampler);
+    return !stopping;
 }
 
 /* One tick for every study, then a pause that is PAUSE_FACTOR times as long as the tick took. */
@@ -535,7 +528,7 @@ static void *sampler_main(void *argument)
     while (pause_for(sampler, pause)) {
         int64_t start = clock_ms();
         size_t count = studies_count(sampler->studies);
-        for (size_t i = 0; i < count && !is_stopping(sampler); i++) {
+        for (size_t i = 0; i < count && pause_for(sampler, 0); i++) {
             history_tick(studies_at(sampler->studies, i), (int64_t)time(NULL), clock_ms());
         }
         pause = PAUSE_FACTOR * (clock_ms() - start);

@@ -52,9 +52,7 @@ void index_free(struct index *index)
 {
     forget_old(index);
     free(index->slot);
-    index->slot = NULL;
-    index->capacity = 0;
-    index->count = 0;
+    *index = (struct index){0};
 }
 
 void index_clear(struct index *index)

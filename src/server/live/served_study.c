@@ -457,8 +457,7 @@ bool rounds_tails(struct tremolo_tails *tails, struct served_study *served)
  * one that is not closed, keeping what it would be released with. */
 struct replay {
     struct served_study *served;
-    double *beta;
-    double *V;
+    struct served_round *next; /* gets the beta and vectors with which it would be released */
     bool stopped;
 };
 
@@ -483,10 +482,8 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     if (round < closed_rounds(replay->served)) {
         return evidence_of(evidence, replay->served, (unsigned)round);
     }
-    memcpy(replay->beta, beta, d * sizeof *beta);
-    if (vectors > 0) {
-        memcpy(replay->V, V, vectors * d * sizeof *V);
-    }
+    memcpy(replay->next->beta, beta, d * sizeof *beta);
+    tremolo_release_to_wire(replay->next->vectors, V, vectors * d);
     replay->stopped = true;
     return TREMOLO_ROUND_PASSED;
 }
@@ -496,28 +493,20 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
 enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
 {
     struct served_round *next = &served->sums.rounds[served->sums.opened];
-    size_t d = served->study->dimension;
-    size_t m = served->study->vectors;
     if (!served_prepare_round(served, served->sums.opened)) {
         return TREMOLO_NO_MEMORY;
     }
-    double *beta = calloc(d, sizeof *beta);
-    double *V = calloc(m * d + 1, sizeof *V);
     struct tremolo_iterate_options options = options_of(served);
-    struct replay replay = {served, beta, V, false};
-    enum tremolo_status status = TREMOLO_NO_MEMORY;
+    struct replay replay = {served, next, false};
     if (served->sums.opened >
         0) { /* what came before is in the beta of the round that has closed */
         options.first = served->sums.opened - 1;
         options.start = served->sums.rounds[options.first].beta;
     }
-    if (beta != NULL && V != NULL) {
-        status = tremolo_iterate(NULL, NULL, d, &options, replay_round, &replay);
-    }
+    enum tremolo_status status =
+        tremolo_iterate(NULL, NULL, served->study->dimension, &options, replay_round, &replay);
     if (replay.stopped) {
-        memcpy(next->beta, beta, d * sizeof *beta);
-        tremolo_release_to_wire(next->vectors, V, m * d);
-        struct tremolo_round broadcast = {m > 0 ? next->vectors : NULL,
+        struct tremolo_round broadcast = {served->study->vectors > 0 ? next->vectors : NULL,
                                           (uint16_t)served->sums.opened};
         status = tremolo_round_check(served->study, &broadcast);
     }
@@ -526,8 +515,6 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
         next->closed_at = 0;
         served->sums.opened++;
     }
-    free(beta);
-    free(V);
     return status;
 }
 
@@ -535,7 +522,7 @@ enum tremolo_status rounds_open_next(struct served_study *served, int64_t now)
 enum tremolo_status rounds_finish(double *last, double *average, struct served_study *served)
 {
     struct tremolo_iterate_options options = options_of(served);
-    struct replay replay = {served, NULL, NULL, false};
+    struct replay replay = {served, NULL, false};
     if (!served_is_done(served)) {
         return TREMOLO_BAD_ARGUMENT; /* the caller's bug */
     }

@@ -95,8 +95,7 @@ struct served_log {
     struct index pending_devices;
     struct segment segment;  /* under construction */
     struct rows rows;        /* of its records */
-    struct decided *decided; /* hashes and places of the same records */
-    size_t capacity;         /* of decided */
+    struct decided *decided; /* hashes and places of the same records; room for as many as rows */
     uint64_t position;       /* of the newest segment */
     uint64_t staged;         /* the position that the segment will have after the sync */
     int64_t time;            /* no segment to come has an earlier one */

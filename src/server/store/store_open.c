@@ -41,7 +41,7 @@ static const char reading[] = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_onl
     "TABLE state (kind TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, check_value BLOB,"   \
     " PRIMARY KEY (kind, key)) WITHOUT ROWID"
 static const char make_tables[] =
-    "CREATE " SEGMENT_TABLE "; CREATE " STATE_TABLE "; PRAGMA user_version = 2;";
+    "BEGIN IMMEDIATE; CREATE " SEGMENT_TABLE "; CREATE " STATE_TABLE "; PRAGMA user_version = 2;";
 
 /* ---------------------------------------------------------------- what must hold
  *
@@ -239,10 +239,7 @@ static enum tremolo_status execute(struct sqlite_store *store, const char *text)
  * database. */
 static enum tremolo_status make_new(struct sqlite_store *store)
 {
-    enum tremolo_status status = execute(store, "BEGIN IMMEDIATE");
-    if (status == TREMOLO_OK) {
-        status = execute(store, make_tables);
-    }
+    enum tremolo_status status = execute(store, make_tables);
     if (status == TREMOLO_OK) {
         status = sqlite_prepare(store);
     }
