@@ -136,7 +136,7 @@ static void operator_discard(struct request *request)
         return;
     }
     /* Not into the job yet: until that is submitted its union holds reports, which are freed. */
-    int64_t first, end;
+    int64_t first = 0, end = 0;
     if (from == NULL || to == NULL || !tremolo_study_date_read(&first, from) ||
         !tremolo_study_date_read(&end, to) || first >= end) {
         request_problem(request, 400,
