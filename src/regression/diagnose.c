@@ -219,8 +219,10 @@ static struct tremolo_f_test f_test_of(const struct replicates *made, size_t d)
         return test;
     }
     double *C = linear_new(d * d);
-    for (size_t i = 0; C != NULL && i < d * d; i++) {
-        C[i] = covariance_of(made, made->at.scores + i / d, made->at.scores + i % d);
+    for (size_t i = 0; C != NULL && i < d; i++) {
+        for (size_t j = 0; j < d; j++) {
+            C[i * d + j] = covariance_of(made, made->at.scores + i, made->at.scores + j);
+        }
     }
     if (C != NULL && linear_cholesky(C, d)) {
         memcpy(solved, score, d * sizeof *solved);
