@@ -364,7 +364,7 @@ static void answer_metrics(struct request *request)
     }
     write_studies(&out, writer);
     batcher_write_metrics(&out, &writer->batcher);
-    http_write_metrics(&out, server->http);
+    http_write_metrics(&out, request->http); /* set before server->http is */
     prometheus_process(&out, server->started_at);
     char *text = prometheus_text(&out);
     if (text == NULL) {
