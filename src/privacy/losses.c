@@ -308,10 +308,12 @@ static enum tremolo_status delta_beyond(struct tremolo_certified *delta,
 {
     struct tremolo_certified beyond = interval_exact(0.0);
     if (cost->mu_squared > 0.0) {
-        enum tremolo_status status = tremolo_gaussian_delta(&beyond, cost, fabs(x));
+        double asked = fmin(fabs(x), TREMOLO_EPSILON_MAX); /* delta falls with epsilon */
+        enum tremolo_status status = tremolo_gaussian_delta(&beyond, cost, asked);
         if (status != TREMOLO_OK) {
             return status;
         }
+        beyond.lower = asked < fabs(x) ? 0.0 : beyond.lower;
     }
     if (x < 0.0) {
         double certain = -expm1(x);
