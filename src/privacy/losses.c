@@ -410,10 +410,10 @@ static enum tremolo_status epsilon_of(struct tremolo_certified *epsilon,
     }
     double high = 1.0;
     while (*question->status == TREMOLO_OK && log_bound(high, question).value > problem.target) {
-        high *= 4.0;
-        if (high > TREMOLO_EPSILON_MAX) {
+        if (high >= TREMOLO_EPSILON_MAX) {
             return TREMOLO_UNREACHABLE; /* delta is below the mass that is lost */
         }
+        high = fmin(4.0 * high, TREMOLO_EPSILON_MAX);
     }
     enum tremolo_status status = invert(epsilon, &problem, 0.0, 1.01 * high);
     return *question->status != TREMOLO_OK ? *question->status : status;
