@@ -654,9 +654,12 @@ static int print_together(json_t *object, const struct account_options *options,
     if (cost.gaussian > 0) {
         (void)printf(" and Gaussian releases of mu %g", options->mu);
     }
-    (void)printf(" together, at delta %g\n  epsilon %.17g  composed exactly\n  epsilon %.17g  as a "
+    bool composed = cost.exact.lower > 0.0 || cost.exact.upper < cost.sum;
+    (void)printf(" together, at delta %g\n  epsilon %.17g  %s\n  epsilon %.17g  as a "
                  "ledger adds up, pure epsilons and epsilon(mu, delta)\n",
-                 options->delta, cost.exact.upper, cost.sum);
+                 options->delta, cost.exact.upper,
+                 composed ? "composed exactly" : "at most; so many are not composed exactly",
+                 cost.sum);
     return CLI_DONE;
 }
 
