@@ -1,7 +1,8 @@
 /* audit.c -- `tremolo audit`: check the command line and start the program that does it.
  *
- * tremolo-audit (src/audit) is in the same folder as this program in a build, and in ../libexec/tremolo once it is
- * installed. It takes this process's place: exit code, output and signals are its own. */
+ * tremolo-audit (src/audit) is in the same folder as this program in a build, and in
+ * ../libexec/tremolo once it is installed. It takes this process's place: exit code, output and
+ * signals are its own. */
 #include "audit_options.h"
 #include "cli.h"
 #include "options.h"

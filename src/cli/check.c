@@ -1,9 +1,10 @@
-/* check.c -- `tremolo check DIR`: whether a data directory is sound, and with --rescue a copy of what is.
+/* check.c -- `tremolo check DIR`: whether a data directory is sound, and with --rescue a copy of
+ * what is.
  *
- * The server's code reads the directory (tremolo_server_check), so that check and serve judge a log by
- * the same rules. Nothing in the directory is changed, not even with --rescue, which writes to a
- * new one: damaged data stay as they are. No server may use the directory while it is
- * read, because a log that grows looks damaged at its end.
+ * The server's code reads the directory (tremolo_server_check), so that check and serve judge a
+ * log by the same rules. Nothing in the directory is changed, not even with --rescue, which
+ * writes to a new one: damaged data stay as they are. No server may use the directory while it
+ * is read, because a log that grows looks damaged at its end.
  *
  * The answer is one document. Exit code 1 means damage, so a backup script can stop by it. */
 #include "cli.h"

@@ -71,7 +71,8 @@ int cli_check_new(const char *command, const char *path, bool force)
                : cli_fail(CLI_USAGE, command, "%s is there already; --force replaces it", path);
 }
 
-/* The folder that a file is in, or will be. */
+/* The folder that a file is in, or will be; false when there is no such folder. The slash stays at
+ * the end, so that a file in the root has "/". */
 static bool stat_folder(struct stat *at, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -82,14 +83,16 @@ static bool stat_folder(struct stat *at, const char *path)
     return stat(folder, at) == 0;
 }
 
+/* What follows the last slash, within `path`. */
 static const char *last_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A file that does not exist yet is compared by its name and folder. Devices and pipes hold nothing
- * that could be lost. */
+/* Two names of one file, whatever links lie between. Device and inode decide, because one file can
+ * have many names. A file that does not exist yet is compared by its name and folder. Devices and
+ * pipes hold nothing that could be lost. */
 static bool is_one_file(const char *a, const char *b)
 {
     struct stat at_a, at_b;

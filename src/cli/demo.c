@@ -1,21 +1,21 @@
 /* demo.c -- `tremolo demo`: the whole system at work on made-up people.
  *
- * A server on loopback, a study of the paper's release and one of ballots, thousands
- * of devices that are real clients: each fetches and verifies both studies, asks its
- * own policy, pays from its own ledger in its own directory and sends its reports over
- * HTTP. The demonstration prints the server's estimates, the truth, and least squares on
- * the raw data, which the server never sees.
+ * A server on loopback, a study of the paper's release and one of ballots, thousands of devices
+ * that are real clients: each fetches and verifies both studies, asks its own policy, pays from
+ * its own ledger in its own directory and sends its reports over HTTP. The demonstration prints
+ * the server's estimates, the truth, and least squares on the raw data, which the server never
+ * sees.
  *
- * Devices here live as long as the demonstration, so their ledgers are
- * written but not synced; everything on the server's side is.
+ * Devices here live as long as the demonstration, so their ledgers are written but not synced;
+ * everything on the server's side is.
  *
  * The estimates are read from the server as any reader does, over HTTP: the demonstration has no
- * access that a stranger lacks, except to the operator's token, with which it opens studies and ends
- * rounds. People are a function of their number, so raw data are made twice, on the device and for
- * the comparison, and never stored.
+ * access that a stranger lacks, except to the operator's token, with which it opens studies and
+ * ends rounds. People are a function of their number, so raw data are made twice, on the device
+ * and for the comparison, and never stored.
  *
- * Locks: `lock` guards `why`, the first reason for a failure. `next` and `failed` are atomic. All
- * else in struct demo is written only while no device thread runs. */
+ * Locks: `lock` guards `why`, the first reason for a failure. `next` and `failed` are atomic.
+ * All else in struct demo is written only while no device thread runs. */
 #include "cli.h"
 
 #include <errno.h>
@@ -97,9 +97,10 @@ static const struct question questions[STUDIES] = {
 static const double ballot_epsilon = 2;
 static const double true_r2 = 0.76;
 
-/* Person `index`: age, steps, hours of sleep; and resting pulse. The same index gives the same person. Pulse rises with age and falls with steps and sleep; older people walk less, active
- * people sleep a little longer. All values but rare extremes, which the device clamps, lie within
- * the study's public bounds. */
+/* Person `index`: age, steps, hours of sleep; and resting pulse. The same index gives the same
+ * person. Pulse rises with age and falls with steps and sleep; older people walk less, active
+ * people sleep a little longer. All values but rare extremes, which the device clamps, lie
+ * within the study's public bounds. */
 static void make_person(double features[FEATURES], double *pulse, size_t index)
 {
     struct tremolo_random random = {0x2545f4914f6cdd1du + index};
@@ -401,8 +402,8 @@ static void print_table(json_t *const answer[STUDIES], const double *raw)
     (void)printf("\n");
 }
 
-/* What the paper's release would have given at the ballot's guarantee, by the plan's usual guesses of
- * how people vary. */
+/* What the paper's release would have given at the ballot's guarantee, by the plan's usual
+ * guesses of how people vary. */
 static void print_comparison(const struct demo *demo)
 {
     struct tremolo_plan_request request;

@@ -1,8 +1,9 @@
 /* fetch.c -- one exchange with a server, for commands.
  *
- * Commands ask once and print what came: they do not retry, because a person or a script sees the
- * failure and decides. Devices are different, their client (host/client) repeats a report until it is
- * acknowledged. What a server says is cleaned before it reaches a terminal (common.c). */
+ * Commands ask once and print what came: they do not retry, because a person or a script sees
+ * the failure and decides. Devices are different, their client (host/client) repeats a report
+ * until it is acknowledged. What a server says is cleaned before it reaches a terminal
+ * (common.c). */
 #include "fetch.h"
 
 #include <jansson.h>
@@ -15,7 +16,8 @@
 #include "study_internal.h"
 
 /* People paste addresses from a browser, from the output of publish and from memory; all mean the
- * same study. */
+ * same study. A page is known by "/studies/" without "/v1" before it; its own page "about" leads to
+ * the study as well. What precedes "/studies/" stays: a server may lie below a path. */
 bool fetch_address(char *url, size_t bytes, const char *given)
 {
     const char *scheme = strstr(given, "://") != NULL ? "" : "http://";
@@ -49,7 +51,8 @@ int fetch_join(char *url, size_t bytes, const char *command, const char *given, 
 }
 
 /* The whole answer is kept in memory, at most FETCH_BYTES_MAX of it. The caller frees `answer`; it
- * is NULL when none came, and `words` says why. */
+ * is NULL when none came, and `words` says why. The room for the longest answer is taken before the
+ * exchange, so that no length a server sends decides what is allocated. */
 int fetch_run(struct fetch *fetch)
 {
     struct transport *transport = transport_new(&(struct transport_options){

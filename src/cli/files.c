@@ -1,8 +1,9 @@
 /* files.c -- read whole files within a bound, and write whole files or none.
  *
- * Every file that a command reads has a largest size, so that a wrong name costs no memory. A file that
- * is written appears whole or not at all: a reader, or a power cut, never finds half a result. Secrets
- * are read from files that others cannot read, never from the command line, which everybody sees. */
+ * Every file that a command reads has a largest size, so that a wrong name costs no memory. A
+ * file that is written appears whole or not at all: a reader, or a power cut, never finds half a
+ * result. Secrets are read from files that others cannot read, never from the command line,
+ * which everybody sees. */
 #include "files.h"
 
 #include <errno.h>
@@ -18,8 +19,9 @@
 #include "text.h"
 #include "tremolo_study_file.h"
 
-/* Up to `most` + 1 bytes, so that a longer file shows. One read is enough, whatever the file is: a pipe
- * has no size that could be asked for. */
+/* Up to `most` + 1 bytes, so that a longer file shows. One read is enough, whatever the file is:
+ * a pipe has no size that could be asked for. A zero follows the text, which may have zeros
+ * itself. */
 static int read_bounded(char **text, size_t *length, const char *command, const char *name,
                         size_t most)
 {
@@ -66,8 +68,10 @@ int cli_read_start(char **text, size_t *length, const char *command, const char 
     return code;
 }
 
-/* As cli_read_file(), of a file that is for us alone; root may let a group read one, as
- * systemd does when it hands a credential to a service. */
+/* As cli_read_file(), of a file that is for us alone: no permission for group or others. Root's
+ * files may be readable for a group when we are not root, as systemd does when it hands a
+ * credential to a service. Only regular files have a mode that says anything: a pipe is taken as
+ * it is. */
 static int read_secret(char **text, size_t *length, const char *command, const char *name,
                        size_t most)
 {
@@ -103,7 +107,8 @@ int cli_read_key(unsigned char *bytes, size_t length, const char *command, const
                : cli_fail(CLI_USAGE, command, "%s: must hold %zu bytes in base64url", name, length);
 }
 
-/* It goes into a header, where a space or a control character would end it or begin another one. */
+/* It goes into a header, where a space or a control character would end it or begin another one.
+ * Line ends after the token are allowed, because editors put one there. */
 int cli_read_token(char **token, const char *command, const char *name)
 {
     enum { LONGEST = 8192 };
@@ -128,7 +133,10 @@ int cli_read_token(char **token, const char *command, const char *name)
     return CLI_DONE;
 }
 
-/* Ranges that `study init` wrote as placeholders and that were not replaced are problems as well. */
+/* Ranges that `study init` wrote as placeholders and that were not replaced are problems as
+ * well. They are known by their comment, not by their numbers: 0 to 1 can be a range. All of
+ * them make one problem, which names the first column and counts the others. Text that is no
+ * JSON has none, and is a problem of the library's. */
 static void add_placeholders(struct tremolo_study_problems *problems, const char *text,
                              size_t length)
 {
@@ -164,7 +172,8 @@ static void add_placeholders(struct tremolo_study_problems *problems, const char
     json_decref(root);
 }
 
-/* The library's problems and ours are in one list, so that a file is corrected in one pass. */
+/* The library's problems and ours are in one list, so that a file is corrected in one pass. One
+ * byte more than a study may have is read, so that the library says that it is too long. */
 int cli_check_study(struct tremolo_study_file **study, struct tremolo_study_problems *problems,
                     const char *command, const char *name)
 {
@@ -218,10 +227,10 @@ int cli_read_policy(struct tremolo_policy *policy, const char *command, const ch
                                 : cli_fail(cli_exit_of(status), command, "%s: %s", name, why);
 }
 
-/* ---- writing */
+/* ---------------------------------------------------------------- writing */
 
-/* A new file in the same folder, under a name made from the template, with the mode that any new file
- * gets: mkostemp() alone would make it unreadable for others. */
+/* A new file in the same folder, under a name made from the template, with the mode that any new
+ * file gets: mkostemp() alone would make it unreadable for others. */
 static FILE *open_beside(char *beside)
 {
     mode_t mask = umask(0);
@@ -237,8 +246,9 @@ static FILE *open_beside(char *beside)
     return out;
 }
 
-/* The name is complete or absent at any moment, also after a power cut: the data are synced before the
- * name is changed. */
+/* The name has the old file or the whole new one at any moment, also after a power cut: the data
+ * are synced before the name is changed. The temporary file is in the same folder because a
+ * rename does not cross file systems. The first error is the one that is reported. */
 int cli_save(const char *command, const char *path, save_fn write, const void *context)
 {
     static const char ending[] = ".XXXXXX";

@@ -1,6 +1,7 @@
 /* fit.c -- `tremolo fit`: a regression from a file of reports, a server or its directory.
  *
- * All three end in the same document, which estimate_show() prints as a table, as JSON or into a file:
+ * All three end in the same document, which estimate_show() prints as a table, as JSON or into a
+ * file:
  *
  *   a file       estimate/report_file.c decodes and adds up its reports, removes the known noise and
  *                solves for the coefficients, here and now;

@@ -1,8 +1,16 @@
-/* main.c -- the `tremolo` command: find the subcommand and run it; list, complete and explain them.
+/* main.c -- the `tremolo` command: find the subcommand and run it; list, complete and explain
+ * them.
  *
- * A shell reads a short script once, which is never out of date: at every key it asks
- * `tremolo completion words -- WORD...` what the last of these words may become. A line of the answer
- * is a word, a tab and its help, or :files or :directories for names that the shell completes itself. */
+ * A shell reads a short script once, which is never out of date: at every key it asks `tremolo
+ * completion words -- WORD...` what the last of these words may become. A line of the answer is
+ * a word, a tab and its help, or :files or :directories for names that the shell completes
+ * itself.
+ *
+ * To add a command: write its file with a struct cli_command, declare that in cli.h, and add it
+ * to `commands` below. Help, completion and the check for misspelt names follow from the table.
+ *
+ * main() alone looks at the state of standard output at the end, so commands need not check each
+ * line that they print. */
 #include "cli.h"
 #include "options.h"
 #include "words.h"
@@ -19,6 +27,7 @@ static int run_version(int argc, char **argv);
 static int run_help(int argc, char **argv);
 static int run_completion(int argc, char **argv);
 
+/* What `completion` does, by its first word. */
 enum { BASH, ZSH, FISH, MAN, WORDS }; /* places in `actions` */
 
 static const struct cli_action actions[] = {
@@ -40,6 +49,7 @@ static const struct cli_command completion = {
     .run = run_completion,
 };
 
+/* These two read no options and so have no table of them. */
 static const struct cli_command version = {
     .name = "version", .summary = "print the version", .run = run_version};
 static const struct cli_command help = {.name = "help",
@@ -47,6 +57,7 @@ static const struct cli_command help = {.name = "help",
                                         .operand = "[COMMAND]",
                                         .run = run_help};
 
+/* In the order in which `tremolo help` lists them. */
 static const struct cli_command *const commands[] = {
     &cli_account, &cli_audit,   &cli_check,     &cli_demo,   &cli_fit,   &cli_fold,
     &cli_plan,    &cli_predict, &cli_reproduce, &cli_report, &cli_serve, &cli_simulate,
@@ -77,6 +88,7 @@ static int run_version(int argc, char **argv)
 }
 
 /* In the order of the list, which is alphabetical except for the last three. */
+/* Standard output when it was asked for, standard error when a command is missing. */
 static void print_commands(FILE *stream)
 {
     (void)fputs("usage: tremolo COMMAND [OPTIONS] [FILE]\n\n", stream);
@@ -93,6 +105,7 @@ static void print_commands(FILE *stream)
 
 static int run_help(int argc, char **argv)
 {
+    /* An unknown name gets the list, in which the right one can be found. */
     const struct cli_command *command = argc >= 2 ? command_named(argv[1]) : NULL;
     if (command == NULL || command == &help) {
         print_commands(stdout);
@@ -122,6 +135,8 @@ static const char bash[] =
     "}\n"
     "complete -F _tremolo tremolo\n";
 
+/* The last line serves both ways to load it: as an autoloaded function, which runs at once, and by
+ * `source`, which only registers it. _describe takes "word:help". */
 static const char zsh[] = "#compdef tremolo\n"
                           "_tremolo() {\n"
                           "    local line\n"
@@ -139,6 +154,8 @@ static const char zsh[] = "#compdef tremolo\n"
                           "if [[ ${funcstack[1]} == _tremolo ]]; then _tremolo \"$@\"; else "
                           "compdef _tremolo tremolo; fi\n";
 
+/* fish reads a tab between a word and its help, as the answer has it. -f: no file names but those
+ * that the function proposes. */
 static const char fish[] =
     "function __tremolo_words\n"
     "    set -l given (commandline -opc)\n"
@@ -158,7 +175,8 @@ static const char fish[] =
 
 /* ---------------------------------------------------------------- completion: words */
 
-/* A word with its explanation, if what was typed so far is its beginning. */
+/* A word with its explanation, if what was typed so far is its beginning. `word` has `length`
+ * characters and need not end there; `dashes` comes before it. */
 static void propose(const char *begun, const char *dashes, const char *word, size_t length,
                     const char *about)
 {
@@ -169,7 +187,8 @@ static void propose(const char *begun, const char *dashes, const char *word, siz
     }
 }
 
-/* The option that a word is, when it takes a value. */
+/* The option that a word is, when it takes a value; NULL for any other word. "--level=0.9" is no
+ * such word: it has its value already. */
 static const struct option_rule *waits_for_value(const struct cli_command *command,
                                                  const char *word)
 {
@@ -182,7 +201,8 @@ static const struct option_rule *waits_for_value(const struct cli_command *comma
     return NULL;
 }
 
-/* Choices are words, files and directories are the shell's to complete, numbers cannot be guessed. */
+/* Choices are words, files and directories are the shell's to complete, numbers cannot be
+ * guessed. */
 static void propose_value(const struct option_rule *rule, const char *begun)
 {
     if (rule->type == OPTION_CHOICE) {
@@ -212,7 +232,7 @@ static const struct cli_action *action_among(const struct cli_command *command,
     return NULL;
 }
 
-/* Of an action, its own options. */
+/* Of an action, its own options; of a command, or before the action is typed, all. */
 static void propose_options(const struct cli_command *command, const struct cli_action *action,
                             const char *begun)
 {
@@ -225,8 +245,8 @@ static void propose_options(const struct cli_command *command, const struct cli_
     propose(begun, "--", "help", 4, "what the command and its options do");
 }
 
-/* What words[count - 1] may become: a command, the value of the option before it, an option, an action,
- * or a file. */
+/* What words[count - 1] may become: a command, the value of the option before it, an option, an
+ * action, or a file. */
 static void propose_all(const char *const *words, size_t count)
 {
     const char *begun = count > 0 ? words[count - 1] : "";
@@ -259,6 +279,7 @@ static void propose_all(const char *const *words, size_t count)
 static int run_completion(int argc, char **argv)
 {
     struct options_given given;
+    /* The command has no options, so nothing is stored here. */
     char nothing = 0;
     int code = CLI_DONE;
     if (!options_parse(&given, &nothing, &code, &completion, argc, argv)) {
@@ -294,7 +315,8 @@ static const char *canonical_name(const char *name)
     return name;
 }
 
-/* A result that did not reach stdout (a full disk, a closed pipe) is no result. */
+/* A result that did not reach stdout (a full disk, a closed pipe) is no result: the code becomes
+ * CLI_FAILED. A command that failed keeps its own code, which says more. */
 static int finish(const char *name, int code)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {

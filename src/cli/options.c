@@ -1,14 +1,16 @@
-/* options.c -- a command's table of options: read and check a command line by it, print it as --help
- * and as a part of a manual page.
+/* options.c -- a command's table of options: read and check a command line by it, print it as
+ * --help and as a part of a manual page.
  *
- * A command line is taken in four steps. Everything on it is first found in the table and kept, in
- * order, so that --help and misspelt options come before anything else. Then what options must be
- * together is checked, which needs the action: it may stand behind its options. Then defaults are
- * stored. Then values are stored: first those of options marked `first` (a study file, which fixes
- * much), then the rest, each of which overrides what the file says, wherever it stands.
+ * A command line is taken in four steps. Everything on it is first found in the table and kept,
+ * in order, so that --help and misspelt options come before anything else. Then what options
+ * must be together is checked, which needs the action: it may stand behind its options. Then
+ * defaults are stored. Then values are stored: first those of options marked `first` (a study
+ * file, which fixes much), then the rest, each of which overrides what the file says, wherever
+ * it stands.
  *
- * Every refusal is one sentence that names the option as typed and what it must be. The same words,
- * made from the bounds in the table, are in --help and in the manual, so they cannot differ.
+ * Every refusal is one sentence that names the option as typed and what it must be. The same
+ * words, made from the bounds in the table, are in --help and in the manual, so they cannot
+ * differ.
  *
  * Nothing here allocates: texts point into argv, which outlives the command, and each number of
  * options or operands has a named limit. */
@@ -24,6 +26,8 @@
 #include "table.h"
 #include "words.h"
 
+/* Rules that are searched for the nearest name, columns of --help, and the widest label that a help
+ * text may stand next to. */
 enum { RULES_MAX = 96, WIDTH = 88, INDENT_MAX = 26 };
 
 /* ---------------------------------------------------------------- lists of words */
@@ -106,7 +110,7 @@ static void wanted_words(char text[OPTIONS_SENTENCE_BYTES], const struct option_
 
 /* ---------------------------------------------------------------- numbers */
 
-/* A whole string as a number; false, with *value untouched, for anything else. */
+/* A whole string as a decimal number; false, with *value untouched, for anything else. */
 static bool parse_long(long *value, const char *text)
 {
     char *end = NULL;
@@ -143,9 +147,10 @@ static bool without_commas(char *plain, size_t bytes, const char *text)
     return !grouped || strspn(text, digits) == 0;
 }
 
-/* A whole number, which may be written 50k, 2M, 1e6 or 50,000. A fraction is good where a factor makes
- * it whole, as 2.5k does. Beyond 2^53 a double has gaps, and
- * only plain digits are exact. */
+/* A whole number, which may be written 50k, 2M, 1e6 or 50,000. A fraction is good where a factor
+ * makes it whole, as 2.5k does. Plain digits are read as an integer up to 2^64 - 1. All other
+ * forms go through a double and are refused beyond 2^53, where a double has gaps. False, with
+ * *count untouched, for anything else. */
 static bool parse_count(uint64_t *count, const char *text)
 {
     enum { LONGEST = 40 };
@@ -174,6 +179,7 @@ static bool parse_count(uint64_t *count, const char *text)
 
 /* ---------------------------------------------------------------- values */
 
+/* NaN is within no bounds. */
 static bool within(const struct option_rule *rule, double value)
 {
     return (rule->low_open ? value > rule->low : value >= rule->low) &&
@@ -193,8 +199,8 @@ static void store_whole(void *place, size_t bytes, uint64_t value)
     memcpy(place, from, bytes);
 }
 
-/* Store a value where the rule says; false, with nothing stored, when it is not what the rule wants.
- * Numbers are read by the table reader's function, which ignores the locale. */
+/* Store a value where the rule says; false, with nothing stored, when it is not what the rule
+ * wants. Numbers are read by the table reader's function, which ignores the locale. */
 static bool store(void *options, const struct option_rule *rule, const char *text)
 {
     void *place = (char *)options + rule->offset;
@@ -248,8 +254,8 @@ const char *options_take_store(void *url, const char *text)
                : "nats://HOST:PORT or tls://HOST:PORT, with more nodes after commas";
 }
 
-/* Numeric, so that what is listened on does not depend on a name server. An IPv6 address has brackets,
- * because it has colons itself. */
+/* Numeric, so that what is listened on does not depend on a name server. An IPv6 address has
+ * brackets, because it has colons itself. */
 const char *options_take_address(void *address, const char *text)
 {
     struct options_address *to = address;
@@ -272,6 +278,7 @@ const char *options_take_address(void *address, const char *text)
     return "a numeric address and a port, like 127.0.0.1:8787 or [::1]:8787";
 }
 
+/* The sentence for one too many reads "--without must be given less often, not 'x'". */
 const char *options_take_listed(void *place, const char *text)
 {
     struct options_list *list = place;
@@ -282,7 +289,8 @@ const char *options_take_listed(void *place, const char *text)
     return NULL;
 }
 
-/* One value through the rule's own function, or by its type. Returns an exit code after a message. */
+/* One value through the rule's own function, or by its type. Returns an exit code after a
+ * message. */
 static int take(void *options, const struct options_given *given, const struct option_rule *rule,
                 const char *text)
 {
@@ -302,8 +310,9 @@ static int take(void *options, const struct options_given *given, const struct o
                                         "--%s must be %s, not '%s'", rule->name, wanted, text);
 }
 
-/* Defaults pass the same checks as what people type. A number without a default becomes NaN, so that
- * a command can see that it was not given. */
+/* Three passes: defaults, then what is given and marked `first`, then the rest of what is given.
+ * The first failure ends it. Defaults pass the same checks as what people type. A number without
+ * a default becomes NaN, so that a command can see that it was not given. */
 static int store_all(void *options, const struct options_given *given)
 {
     const double nothing = NAN;
@@ -328,7 +337,8 @@ static int store_all(void *options, const struct options_given *given)
 
 /* ---------------------------------------------------------------- reading words */
 
-/* The rule of a name, of which `length` characters count. */
+/* The rule of a name, of which `length` characters count; NULL when there is none. Names are never
+ * completed: an abbreviation that is unique today need not be in the next version. */
 static const struct option_rule *find(const struct cli_command *command, const char *name,
                                       size_t length)
 {
@@ -368,7 +378,8 @@ static int unknown(const struct cli_command *command, const char *word)
                                     command->name);
 }
 
-/* One option and its value, which may be the next word; *used: that was one. */
+/* One option and its value, which may be the next word; *used: that was one. `next` is NULL at the
+ * end of the line. Nothing is stored yet: the value waits in *given for store_all(). */
 static int read_option(struct options_given *given, bool *used, const char *word, const char *next)
 {
     const struct cli_command *command = given->command;
@@ -430,8 +441,8 @@ static int read_operand(struct options_given *given, const char *word)
     return no_such_action(command, word);
 }
 
-/* All words in order. After "--" all are operands; "-" alone is one as well, standard input. *help: it
- * was asked for, and the rest of the line does not matter. */
+/* All words in order. After "--" all are operands; "-" alone is one as well, standard input.
+ * *help: it was asked for, and the rest of the line does not matter. */
 static int read_words(struct options_given *given, bool *help, int argc, char **argv)
 {
     bool only_operands = false;
@@ -475,7 +486,8 @@ static int check_given(const struct options_given *given, const struct option_ru
     return CLI_DONE;
 }
 
-/* A required option is missing: its own help says what it is for. */
+/* Refuse when a required option is missing: its own help says what it is for. Defaults do not count
+ * as given. */
 static int check_required(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
@@ -493,7 +505,8 @@ static int check_required(const struct options_given *given)
     return CLI_DONE;
 }
 
-/* Neither too many operands nor too few, by how the usage has them. */
+/* Neither too many operands nor too few, by how the usage has them: one for each word of it, which
+ * may be left out where it begins with "[". With "..." there may be more. */
 static int check_operands(const struct options_given *given)
 {
     const struct cli_command *command = given->command;
@@ -532,7 +545,8 @@ static int check_together(const struct options_given *given)
     return code == CLI_DONE ? check_required(given) : code;
 }
 
-/* What the table knows beyond the help: choices, the default and, in manuals, bounds. */
+/* What the table knows beyond the help: choices, the default and, in manuals, bounds. "" when
+ * that is nothing. */
 static void facts(char text[OPTIONS_SENTENCE_BYTES], const struct option_rule *rule, bool bounds)
 {
     char wanted[OPTIONS_SENTENCE_BYTES] = "";
@@ -606,7 +620,8 @@ static size_t indent_of(const struct cli_command *command)
     return indent;
 }
 
-/* The command's usage has a line for each way to call it; of an action, its own lines alone. */
+/* The command's usage has a line for each way to call it; of an action, its own lines alone.
+ * Where no line is the action's, one is made from its name. */
 static void print_usage(FILE *out, const struct cli_command *command,
                         const struct cli_action *action)
 {
@@ -730,6 +745,8 @@ void options_print_manual(FILE *out, const struct cli_command *command)
 
 /* ---------------------------------------------------------------- the whole */
 
+/* The four steps that the head of this file lists. Help counts as success: *exit_code is
+ * CLI_DONE. */
 bool options_parse(struct options_given *given, void *options, int *exit_code,
                    const struct cli_command *command, int argc, char **argv)
 {

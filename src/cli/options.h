@@ -24,8 +24,10 @@
 
 #include "cli.h"
 
+/* Options and operands on one command line, and bytes of a sentence about one option. */
 enum { OPTIONS_GIVEN_MAX = 128, OPTIONS_OPERANDS_MAX = 256, OPTIONS_SENTENCE_BYTES = 320 };
 
+/* What an option takes, and by that the type of the member that its value goes to. */
 enum option_type {
     OPTION_FLAG,   /* bool; takes no value */
     OPTION_TEXT,   /* const char *, or whatever `take` makes of it */
@@ -34,6 +36,8 @@ enum option_type {
     OPTION_CHOICE, /* an enum, integer or bool: the place of the word in `words` */
 };
 
+/* One row of a command's table. Members that are left out are NULL, 0 or false, which means that
+ * the row makes no such demand. */
 struct option_rule {
     const char *name;  /* without dashes; NULL: `help` is a heading */
     const char *value; /* placeholder of the value: "FILE" and "DIR" make shells complete names */
@@ -57,9 +61,11 @@ struct option_rule {
 /* Where the texts of an option go that may be given several times: .take = options_take_listed. */
 enum { OPTIONS_LIST_MAX = 64 };
 struct options_list {
+    /* In the order given; the texts point into argv. */
     size_t count;
     const char *text[OPTIONS_LIST_MAX];
 };
+/* For `take`, which appends the text; more than OPTIONS_LIST_MAX are refused. */
 const char *options_take_listed(void *place, const char *text);
 
 /* Designators that go together; `kind` is TEXT, NUMBER and so on. */
@@ -67,8 +73,10 @@ const char *options_take_listed(void *place, const char *text);
     {                                                                                              \
         .name = (option), .value = (stands_for), .type = OPTION_##kind, __VA_ARGS__                \
     }
+/* Where a value goes: a member of the struct that options_parse() fills. */
 #define OPTION_TO(type, member)                                                                    \
     .offset = offsetof(type, member), .bytes = sizeof(((type *)NULL)->member)
+/* Bounds. FROM has both ends, ABOVE not the least, BELOW not the most, BETWEEN neither. */
 #define OPTION_FROM(least, most)  .low = (least), .high = (most)
 #define OPTION_ABOVE(least, most) .low = (least), .high = (most), .low_open = true
 #define OPTION_BELOW(least, most) .low = (least), .high = (most), .high_open = true
@@ -79,26 +87,33 @@ const char *options_take_listed(void *place, const char *text);
 #define OPTION_TABLE(table)   .rules = (table), .rule_count = sizeof(table) / sizeof((table)[0])
 #define OPTION_ACTIONS(table) .actions = (table), .action_count = sizeof(table) / sizeof((table)[0])
 
-/* What a command line has. */
+/* What a command line has. All texts point into argv. */
 struct options_given {
     const struct cli_command *command;
+    /* Options in the order given: rule[i] with value[i], which is "" for a flag. One that was given
+     * twice is there twice, and its last value holds, except where `take` makes a list. */
     size_t count;
     const struct option_rule *rule[OPTIONS_GIVEN_MAX];
     const char *value[OPTIONS_GIVEN_MAX];
     const struct cli_action *action; /* NULL in a command without actions */
+    /* Words that are neither options nor the action; those that were not given are NULL. */
     const char *operand[OPTIONS_OPERANDS_MAX];
     size_t operands;
 };
 
 /* Put defaults and then what is given into `options`, a command's own struct. False when
  * the command ends here, with its exit code in *exit_code: help was printed, or a
- * sentence about what is wrong. */
+ * sentence about what is wrong. `options` may then hold some of the values, and what a `take`
+ * function made has to be freed as after a success. */
 bool options_parse(struct options_given *given, void *options, int *exit_code,
                    const struct cli_command *command, int argc, char **argv);
 
+/* True if the option was on the command line; a default alone does not count. `name` is without
+ * dashes. */
 bool options_has(const struct options_given *given, const char *name);
 
-/* Say what a request was refused for, with the option's name for the member's. Returns CLI_USAGE. */
+/* Say what a request was refused for, with the option's name for the member's. Returns
+ * CLI_USAGE. */
 struct tremolo_refusal;
 int options_refuse(const char *command, const struct tremolo_refusal *refusal);
 

@@ -1,9 +1,9 @@
 /* plan.c -- `tremolo plan`: what a study will find, before anyone reports.
  *
- * The numbers are lab/planning.c's. This file takes the options, names the option that a refusal is
- * about, and prints the answer: the guarantee, what to expect, what each choice costs, a verdict and
- * what to do. Options are few on purpose: what belongs to the paper's mechanism comes from a study
- * file. */
+ * The numbers are lab/planning.c's. This file takes the options, names the option that a refusal
+ * is about, and prints the answer: the guarantee, what to expect, what each choice costs, a
+ * verdict and what to do. Options are few on purpose: what belongs to the paper's mechanism
+ * comes from a study file. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

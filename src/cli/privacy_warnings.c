@@ -1,7 +1,7 @@
 /* privacy_warnings.c -- what is allowed of a guarantee or a study and may still be a mistake.
  *
- * `study check`, `publish`, `plan` and `simulate` warn by the same rules. A warning never changes an exit
- * code: the file is a study, and its author decides. */
+ * `study check`, `publish`, `plan` and `simulate` warn by the same rules. A warning never
+ * changes an exit code: the file is a study, and its author decides. */
 #include "privacy_warnings.h"
 
 #include <math.h>

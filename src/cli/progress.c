@@ -1,8 +1,8 @@
 /* progress.c -- draw how much is done, and guess how long the rest takes.
  *
- * Workers add steps from any thread to an atomic counter. One that finds the last drawing a tenth of a
- * second old draws; it takes the lock by trylock, so that no worker ever waits for the terminal. In a
- * pipe `total` is 0 and nothing is drawn. */
+ * Workers add steps from any thread to an atomic counter. One that finds the last drawing a
+ * tenth of a second old draws; it takes the lock by trylock, so that no worker ever waits for
+ * the terminal. In a pipe `total` is 0 and nothing is drawn. */
 #include "progress.h"
 
 #include <pthread.h>
@@ -14,14 +14,20 @@
 
 enum { BAR_WIDTH = 30 };
 
+/* begin() and end() run in the thread that computes, add() in any. `what`, `total` and `start`
+ * change in begin() and end() only. */
 static struct {
-    const char *what;
-    size_t total; /* 0: nothing is drawn */
+    const char *what; /* the caller's text, before the bar */
+    size_t total;     /* 0: nothing is drawn */
     atomic_size_t done;
+    /* Held while drawing; guards `drawn`. */
     pthread_mutex_t drawing;
+    /* When the work began, and when the bar was drawn last, by cli_seconds(). */
     double start, drawn;
 } bar = {.drawing = PTHREAD_MUTEX_INITIALIZER};
 
+/* The bar appears with the first step that ends a tenth of a second from now or later: work that is
+ * done by then shows none. */
 static void begin(void *unused, const char *what, size_t steps)
 {
     (void)unused;
@@ -31,7 +37,8 @@ static void begin(void *unused, const char *what, size_t steps)
     atomic_store(&bar.done, 0);
 }
 
-/* The rest is taken to be as fast as the steps so far. */
+/* The rest is taken to be as fast as the steps so far. The carriage return and the erasing of the
+ * line's rest make each drawing replace the one before. */
 static void draw(size_t done, double time)
 {
     char text[BAR_WIDTH + 1];
@@ -47,6 +54,7 @@ static void draw(size_t done, double time)
     (void)fflush(stderr);
 }
 
+/* Always true: a bar never stops the work. */
 static bool add(void *unused, size_t steps)
 {
     (void)unused;
@@ -63,6 +71,7 @@ static bool add(void *unused, size_t steps)
     return true;
 }
 
+/* Erase the bar, so that what is printed next begins on a clean line. */
 static void end(void *unused)
 {
     (void)unused;

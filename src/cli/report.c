@@ -1,12 +1,12 @@
 /* report.c -- `tremolo report`: send this device's report to a study.
  *
- * host/client does what a device must do, in this order: fetch and verify the study, ask the policy,
- * make the noise, write the charge to the ledger, and only then send. This file reads the files that
- * options name, hands them over and prints receipts.
+ * host/client does what a device must do, in this order: fetch and verify the study, ask the
+ * policy, make the noise, write the charge to the ledger, and only then send. This file reads
+ * the files that options name, hands them over and prints receipts.
  *
- * The library names no options, because other programs have none: where an option helps against a
- * refusal, help_of() adds its name to the library's sentence. The sample and the keys are wiped before
- * the command ends. */
+ * The library names no options, because other programs have none: where an option helps against
+ * a refusal, help_of() adds its name to the library's sentence. The sample and the keys are
+ * wiped before the command ends. */
 #include "cli.h"
 
 #include <jansson.h>
@@ -85,8 +85,8 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- files */
 
-/* The name is base64url, as `study enrol` prints it, because a device's name is bytes. The length is
- * taken from the text: four characters hold three bytes. */
+/* The name is base64url, as `study enrol` prints it, because a device's name is bytes. The
+ * length is taken from the text: four characters hold three bytes. */
 static int read_name(struct options *options)
 {
     size_t length = strlen(options->device) * 3 / 4;

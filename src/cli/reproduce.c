@@ -1,14 +1,15 @@
 /* reproduce.c -- `tremolo reproduce`: the paper's experiments, end to end.
  *
- * Fetch the data sets, build the five tasks, tune the paper's three methods, sweep epsilon for them
- * and for `auto` (lab/reproduction.c), and write what came out. Numbers go into CSV tables, all
- * digits, for programs. One JSON document has the curves and the words; the text and the page are
- * made from it, as of every other result, and the page draws the curves with the dashboard's charts.
+ * Fetch the data sets, build the five tasks, tune the paper's three methods, sweep epsilon for
+ * them and for `auto` (lab/reproduction.c), and write what came out. Numbers go into CSV tables,
+ * all digits, for programs. One JSON document has the curves and the words; the text and the
+ * page are made from it, as of every other result, and the page draws the curves with the
+ * dashboard's charts.
  *
- * A run takes minutes, so all files are made in a hidden folder inside the output folder and moved at
- * the end, the page last: where report.html is, all the rest is, and a run that fails leaves an
- * earlier result as it was. The data sets are fetched once and stay. The same seed is used always, so
- * two runs on any number of threads write the same tables. */
+ * A run takes minutes, so all files are made in a hidden folder inside the output folder and
+ * moved at the end, the page last: where report.html is, all the rest is, and a run that fails
+ * leaves an earlier result as it was. The data sets are fetched once and stay. The same seed is
+ * used always, so two runs on any number of threads write the same tables. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -626,10 +627,10 @@ static bool move_files(const char *from, const char *to, const char *const *but)
     return good;
 }
 
-/* Let `make` write files into a new folder inside `out`, which is made if missing, and move them to
- * `out` at the end, those of the list `last` (ended by NULL) after all others: where one of them is,
- * the rest is, too. A failure leaves nothing behind. Two runs at once have a folder each;
- * the later one replaces the files of the earlier. Codes of the command line. */
+/* Let `make` write files into a new folder inside `out`, which is made if missing, and move them
+ * to `out` at the end, those of the list `last` (ended by NULL) after all others: where one of
+ * them is, the rest is, too. A failure leaves nothing behind. Two runs at once have a folder
+ * each; the later one replaces the files of the earlier. Codes of the command line. */
 static int fill_folder(const char *out, const char *const *last,
                        int (*make)(const char *folder, const void *context), const void *context)
 {

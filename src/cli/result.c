@@ -1,9 +1,10 @@
 /* result.c -- the forms of a saved result, one for each ending of its name.
  *
- * Everything is made from the document. A page is web/report.html, a frame. What the frame refers to
- * as an asset is put into it, so that the page opens from a disk and makes no request; its own policy
- * forbids requests as well. It carries the text of the result, which printers and browsers without
- * scripts show, and the document, from which report.js draws what the dashboard would draw. */
+ * Everything is made from the document. A page is web/report.html, a frame. What the frame
+ * refers to as an asset is put into it, so that the page opens from a disk and makes no request;
+ * its own policy forbids requests as well. It carries the text of the result, which printers and
+ * browsers without scripts show, and the document, from which report.js draws what the dashboard
+ * would draw. */
 #include "result.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "tremolo_study_file.h"
 #include "web_files.h"
 
+/* What a writer gets: cli_save() hands on one pointer. */
 struct saving {
     const json_t *result;
     bool full; /* for text_document() */
@@ -61,7 +63,7 @@ void result_command_line(char line[RESULT_LINE_BYTES], int argc, char **argv)
     line[RESULT_LINE_BYTES - 1] = '\0';
 }
 
-/* The result says by itself how to make it again. */
+/* The result says by itself how to make it again. The time is UTC. */
 void result_set_made(json_t *document, const char *line)
 {
     char moment[TREMOLO_STUDY_DATE_BYTES];
@@ -110,7 +112,8 @@ static void put_name(FILE *out, const char *name)
     put_quoted(out, guarded);
 }
 
-/* The columns after the name: of what they are a member, and of which name. */
+/* The columns after the name: of what they are a member, and of which name. All but RESULT are one
+ * object for each row; a member of RESULT is the same in every row. */
 enum { ROW, SCORE, PREDICTION, INFLATION, RESULT, SOURCES };
 static const struct {
     const char *title;
@@ -178,7 +181,8 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
-/* In full: the page may be all that a reader gets. */
+/* The result as the terminal would show it; false without memory. In full: the page may be all
+ * that a reader gets. */
 static bool put_text(FILE *out, const json_t *result)
 {
     char *text = NULL;
@@ -196,8 +200,8 @@ static bool put_text(FILE *out, const json_t *result)
     return good;
 }
 
-/* The document. \u003c is the same character in JSON, and cannot begin the tag that would end the
- * script element. */
+/* The document; false without memory. \u003c is the same character in JSON, and cannot begin the
+ * tag that would end the script element. */
 static bool put_json(FILE *out, const json_t *result)
 {
     char *text = json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -208,8 +212,9 @@ static bool put_json(FILE *out, const json_t *result)
     return text != NULL;
 }
 
-/* Put the asset that a line of the frame refers to in place of the line. The line keeps its media, by
- * which dark colours hold on dark screens only. */
+/* Put the asset that a line of the frame refers to in place of the line. The line keeps its
+ * media, by which dark colours hold on dark screens only. False when this build has no such
+ * asset. */
 static bool put_asset(FILE *out, const char *line)
 {
     const char *start = strstr(line, "\"/assets/");
@@ -233,7 +238,8 @@ static bool put_asset(FILE *out, const char *line)
     return true;
 }
 
-/* A line of the frame. A place in it, {{title}}, {{text}} or {{document}}, is filled. */
+/* A line of the frame. A place in it, {{title}}, {{text}} or {{document}}, is filled; a line has
+ * one at most. */
 static bool put_line(FILE *out, const char *line, const json_t *result)
 {
     const char *place = strstr(line, "{{");
@@ -255,6 +261,7 @@ static bool put_line(FILE *out, const char *line, const json_t *result)
     return good;
 }
 
+/* The frame belongs to the program, so it is copied before it is cut into lines. */
 static bool write_page(FILE *out, const struct saving *saving)
 {
     const struct web_file *frame = web_file_named("report.html");
@@ -271,6 +278,7 @@ static bool write_page(FILE *out, const struct saving *saving)
 
 /* ---------------------------------------------------------------- text and document */
 
+/* Errors of the stream are found by cli_save(). */
 static bool write_text(FILE *out, const struct saving *saving)
 {
     text_document(out, saving->result, saving->full);
@@ -284,6 +292,7 @@ static bool write_json(FILE *out, const struct saving *saving)
 
 /* ---------------------------------------------------------------- saving */
 
+/* One row for each form; result_check() names the same four. */
 static const struct ending {
     const char *name;
     bool (*write)(FILE *out, const struct saving *saving);
@@ -305,7 +314,8 @@ static const struct ending *ending_of(const char *path)
     return NULL;
 }
 
-/* Both refusals come before any work: a computation must not end with a name that cannot be used. */
+/* Both refusals come before any work: a computation must not end with a name that cannot be
+ * used. */
 int result_check(const char *command, const char *path, bool force)
 {
     if (path != NULL && ending_of(path) == NULL) {
@@ -319,6 +329,7 @@ int result_check(const char *command, const char *path, bool force)
                : CLI_DONE;
 }
 
+/* From cli_save()'s kind of writer to an ending's. */
 static bool write_result(FILE *out, const void *context)
 {
     const struct saving *saving = context;

@@ -1,12 +1,12 @@
 /* serve.c -- `tremolo serve`: run the server until a signal says stop.
  *
- * The server itself is server/; this file takes options, prints the address and the public key, which
- * devices pin, and waits. Beyond loopback it refuses to start without TLS unless --plain-http says
- * that a proxy does it: the operator's token must not cross a network in the clear by mistake.
+ * The server itself is server/; this file takes options, prints the address and the public key,
+ * which devices pin, and waits. Beyond loopback it refuses to start without TLS unless
+ * --plain-http says that a proxy does it: the operator's token must not cross a network in the
+ * clear by mistake.
  *
- * SIGTERM and SIGINT drain, checkpoint and end; SIGHUP reads the certificate
- * files again. Signals are waited for in one place, so nothing runs in a
- * handler. */
+ * SIGTERM and SIGINT drain, checkpoint and end; SIGHUP reads the certificate files again.
+ * Signals are waited for in one place, so nothing runs in a handler. */
 #include "cli.h"
 
 #include <arpa/inet.h>
@@ -104,8 +104,8 @@ static bool is_exposed(const struct serve_arguments *arguments)
     return options->tls_cert == NULL && !arguments->plain_http && !is_loopback(options->address);
 }
 
-/* Returns on SIGTERM or SIGINT. A certificate that cannot be read again is no reason to end: the old
- * one may still be good for days. */
+/* Returns on SIGTERM or SIGINT. A certificate that cannot be read again is no reason to end: the
+ * old one may still be good for days. */
 static void wait_for_end(struct tremolo_server *server, const sigset_t *signals)
 {
     int signal_number = 0;
@@ -140,7 +140,8 @@ static unsigned default_quota(const struct tremolo_server_options *options)
     return direct || options->source_header != NULL ? USUAL_QUOTA : 0;
 }
 
-/* What an operator can do about a start that was refused; "" where the server's sentence says it. */
+/* What an operator can do about a start that was refused; "" where the server's sentence says
+ * it. */
 static const char *remedy(enum tremolo_status status)
 {
     switch (status) {

@@ -1,12 +1,12 @@
 /* simulate.c -- `tremolo simulate`: every row of a CSV file is a device.
  *
- * Each repeat shuffles the rows again, holds some out, lets the others report, fits, and measures
- * R^2 on the rows held out. The table of coefficients is the first repeat's. All of that is
- * lab/simulation.c; this file takes the options, reads the table and prints advice that is no part of
- * the estimate.
+ * Each repeat shuffles the rows again, holds some out, lets the others report, fits, and
+ * measures R^2 on the rows held out. The table of coefficients is the first repeat's. All of
+ * that is lab/simulation.c; this file takes the options, reads the table and prints advice that
+ * is no part of the estimate.
  *
- * A study is read before all other options, so that each of them overrides it. Columns are found by
- * the study's names; its bounds are taken once the data are there. */
+ * A study is read before all other options, so that each of them overrides it. Columns are found
+ * by the study's names; its bounds are taken once the data are there. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* status.c -- `tremolo status URL`: what a server has so far.
  *
- * With a server's address, one line a study; with a study's address, the text of its estimate. With
- * --store, what a clustered store has: shards, their owners and how far they are. --watch prints the
- * status again whenever it has changed, as plain text: a terminal scrolls it, a pipe keeps it. */
+ * With a server's address, one line a study; with a study's address, the text of its estimate.
+ * With --store, what a clustered store has: shards, their owners and how far they are. --watch
+ * prints the status again whenever it has changed, as plain text: a terminal scrolls it, a pipe
+ * keeps it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

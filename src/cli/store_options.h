@@ -1,9 +1,9 @@
-/* store_options.h -- the options that lead to a clustered store, for every command
- * that takes them.
+/* store_options.h -- the options that lead to a clustered store, for every command that takes
+ * them.
  *
- * serve, fold, status and study move reach the same store, so they must name it, and prove who they
- * are, in the same words. The rules are macros because a table is constant and each command keeps the
- * values in a struct of its own. */
+ * serve, fold, status and study move reach the same store, so they must name it, and prove who
+ * they are, in the same words. The rules are macros because a table is constant and each command
+ * keeps the values in a struct of its own. */
 #ifndef TREMOLO_CLI_STORE_OPTIONS_H
 #define TREMOLO_CLI_STORE_OPTIONS_H
 

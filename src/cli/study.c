@@ -1,9 +1,10 @@
-/* study.c -- `tremolo study`: its options, and the actions that need a file only: init, check, id.
+/* study.c -- `tremolo study`: its options, and the actions that need a file only: init, check,
+ * id.
  *
- * init writes a starter, an example or one for the columns of a CSV file. What a column looks like only
- * chooses between number, category and yes-no: bounds and levels are never read off the data, because a
- * study is public and they would tell what somebody answered. check explains every problem at once, and
- * then warns of what is allowed (privacy_warnings.c). */
+ * init writes a starter, an example or one for the columns of a CSV file. What a column looks
+ * like only chooses between number, category and yes-no: bounds and levels are never read off
+ * the data, because a study is public and they would tell what somebody answered. check explains
+ * every problem at once, and then warns of what is allowed (privacy_warnings.c). */
 #include "study.h"
 
 #include <errno.h>
@@ -200,7 +201,8 @@ static int init(const struct study_options *options)
 
 /* ---------------------------------------------------------------- check */
 
-/* On standard error, one a line, in the form that editors and grep understand: file, place, reason. */
+/* On standard error, one a line, in the form that editors and grep understand: file, place,
+ * reason. */
 static void print_problems(const struct tremolo_study_problems *problems, const char *name)
 {
     for (size_t i = 0; i < problems->stored; i++) {

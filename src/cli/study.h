@@ -14,6 +14,7 @@
 #include "server.h"
 #include "tremolo_study_file.h"
 
+/* In the order of `actions` in study.c: the place of an action there is its number. */
 enum study_action {
     STUDY_INIT,
     STUDY_CHECK,
@@ -26,8 +27,9 @@ enum study_action {
     STUDY_MOVE,
 };
 
+/* The options and operands of all actions; each action reads its own. Texts point into argv. */
 struct study_options {
-    const char *action;
+    const char *action; /* its name, for messages */
     const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
     const char *csv;  /* of `init`; NULL: an example is written */
     const char *response;
@@ -41,17 +43,20 @@ struct study_options {
     struct tremolo_store_options store; /* how to reach a clustered store among them */
     long round;                         /* to close, counted from 1; 0: the newest */
     bool json;
-    bool source;
+    bool source; /* of `show`: print C */
 };
 
-/* Exit codes of the command, after a message where it is not CLI_DONE. */
+/* Print the study to standard output. Exit codes of the command, after a message where it is not
+ * CLI_DONE: CLI_REFUSED is possible with `source`, when the policy refuses the study. */
 int study_show(const struct study_options *options, const struct tremolo_study_file *file);
 
-/* What an operator does with a study on a server; `file` is the study to publish, else NULL. */
+/* What an operator does with a study on a server; `file` is the study to publish, else NULL. Every
+ * action may be repeated after a failure. Exit codes of the command. */
 int study_operate(const struct study_options *options, enum study_action action,
                   const struct tremolo_study_file *file);
 
-/* The study at an address, by its id and its server's signature. */
+/* The study at an address, verified by its id and its server's signature. The caller frees it;
+ * *file is untouched after a failure. The signing key is the one that the server names. */
 int study_fetch(struct tremolo_study_file **file, const struct study_options *options);
 
 #endif

@@ -1,12 +1,12 @@
-/* study_operator.c -- a study on a server: publish it there, close a round, enrol a
- * device, fetch what was published, move it between a directory and a clustered store.
+/* study_operator.c -- a study on a server: publish it there, close a round, enrol a device,
+ * fetch what was published, move it between a directory and a clustered store.
  *
- * The file is read and checked here first, and its normalised form is sent, so
- * that the server's id must be the one computed here.
+ * The file is read and checked here first, and its normalised form is sent, so that the server's
+ * id must be the one computed here.
  *
- * Each action is one request, or two to find the current round. An answer can be lost after the server
- * has acted, so every action may be repeated: publishing a study that exists changes nothing, a round
- * is closed by its number, a device's key is computed again from its name. */
+ * Each action is one request, or two to find the current round. An answer can be lost after the
+ * server has acted, so every action may be repeated: publishing a study that exists changes
+ * nothing, a round is closed by its number, a device's key is computed again from its name. */
 #include "study.h"
 
 #include <inttypes.h>
@@ -130,8 +130,8 @@ static json_t *example_sample(const struct tremolo_study_file *file)
     return sample;
 }
 
-/* Everything that a device needs is printed as commands to paste: the key that signs, the address, a
- * policy if the default refuses the study, and an example of a sample. */
+/* Everything that a device needs is printed as commands to paste: the key that signs, the
+ * address, a policy if the default refuses the study, and an example of a sample. */
 static void print_published(const char *url, const char *key, const struct tremolo_study_file *file)
 {
     bool keys = tremolo_study_file_terms(file)->enrolment == TREMOLO_STUDY_KEYS;
@@ -322,7 +322,8 @@ static int discard_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- enrol */
 
-/* The key is shown once, here. The server can compute it again from its secret, and keeps no list. */
+/* The key is shown once, here. The server can compute it again from its secret, and keeps no
+ * list. */
 static int enrol_study(const struct study_options *options)
 {
     json_t *answer = NULL;
@@ -346,8 +347,8 @@ static int enrol_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- fetch */
 
-/* The id in the address must be the hash of what came, and the signature must be right; trust in the
- * key named there is the person's decision. */
+/* The id in the address must be the hash of what came, and the signature must be right; trust in
+ * the key named there is the person's decision. */
 static int receive(struct tremolo_study_file **file, const char *url, const char *answer)
 {
     uint8_t id[TREMOLO_STUDY_ID_BYTES];

@@ -1,9 +1,9 @@
 /* study_show.c -- what a study asks for and promises: in words, as JSON, and as C source.
  *
- * A device obeys struct tremolo_study and nothing else, so that struct is all a firmware without a JSON
- * parser needs; it is printed here by the program that read, checked and identified the study. As on a
- * device with an operating system, a policy decides: it refuses the study, sets the distance at which
- * reports are charged, and is the ledger's budget. */
+ * A device obeys struct tremolo_study and nothing else, so that struct is all a firmware without
+ * a JSON parser needs; it is printed here by the program that read, checked and identified the
+ * study. As on a device with an operating system, a policy decides: it refuses the study, sets
+ * the distance at which reports are charged, and is the ledger's budget. */
 #include "inputs.h"
 #include "study.h"
 
@@ -316,7 +316,8 @@ static void put_id(const struct tremolo_study *study)
     (void)printf("},\n");
 }
 
-/* All members are written, also those that are 0, so that a reviewer sees that none was forgotten. */
+/* All members are written, also those that are 0, so that a reviewer sees that none was
+ * forgotten. */
 static void put_study(const struct tremolo_study_file *file, const struct tremolo_study *study)
 {
     const struct tremolo_bounds *response = &study->response_bounds;
@@ -399,9 +400,9 @@ static void put_budget(const struct tremolo_policy *policy, const struct tremolo
         ballot ? (unsigned long)tremolo_policy_epsilon(policy) : 0);
 }
 
-/* The policy comes from the same file format as on a device with an operating system; without one
- * the defaults hold. A study that the policy refuses is not printed, since firmware cannot refuse it
- * later. */
+/* The policy comes from the same file format as on a device with an operating system; without
+ * one the defaults hold. A study that the policy refuses is not printed, since firmware cannot
+ * refuse it later. */
 static int show_source(const struct study_options *options, const struct tremolo_study_file *file)
 {
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;
