@@ -20,8 +20,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Unequal rounds on one command line. */
 enum { SIGMAS_MAX = 4096 };
 
+/* Noise levels, standard deviations of one coordinate, in the order of --sigma. All are
+ * positive. */
 struct sigmas {
     double item[SIGMAS_MAX];
     size_t count;
@@ -30,14 +33,17 @@ struct sigmas {
 /* In the order of `actions`; the first four have one number for an answer. */
 enum question { SIGMA, EPSILON, DELTA, RHO };
 
-/* Numbers that were not given are NaN. */
+/* Numbers that were not given are NaN. A release is one round's report, and (epsilon, delta) and mu
+ * are of all releases together, except for the epsilon of `ballot`, which is of one. */
 struct account_options {
     double epsilon;
     double delta;
     double sensitivity;
+    /* Gaussian differential privacy: telling neighbours apart is as hard as N(0,1) from N(mu,1). */
     double mu;
     double false_positive;
     double neighbours; /* 0: any two people; else how far apart they are at most */
+    /* Norm of the coefficients in standard deviations of the response's own noise. */
     double signal;
     struct sigmas sigma;
     struct tremolo_modulation modulation;
@@ -46,8 +52,8 @@ struct account_options {
     unsigned dimension;
     bool protect_all;
     bool json;
-    /* What follows from these. */
-    size_t question;
+    /* What follows from these, by settle(). */
+    size_t question; /* place in `actions` and in `questions` */
     bool delta_assumed;
     double distance;  /* between neighbours; 1 unless given */
     double noise_for; /* --sensitivity, or what modulation leaves of the distance */
@@ -55,7 +61,8 @@ struct account_options {
 
 /* ---- reading options */
 
-/* Read at most `most` numbers with commas between; their count, 0 when something is no number. */
+/* Read at most `most` numbers with commas between; their count, 0 when something is no number or
+ * there are more. `number` may then hold those before it. */
 static size_t read_numbers(double *number, size_t most, const char *text)
 {
     for (size_t count = 0; count < most;) {
@@ -74,7 +81,7 @@ static size_t read_numbers(double *number, size_t most, const char *text)
     return 0;
 }
 
-/* --sigma: to a struct sigmas. */
+/* --sigma: to a struct sigmas. NULL when good, else what it must be. */
 static const char *take_sigmas(void *place, const char *text)
 {
     struct sigmas *sigma = place;
@@ -86,7 +93,8 @@ static const char *take_sigmas(void *place, const char *text)
     return good ? NULL : "positive numbers with commas between";
 }
 
-/* --modulation: alpha, lambda, omega and vectors to a struct tremolo_modulation. */
+/* --modulation: alpha, lambda, omega and vectors to a struct tremolo_modulation. The last two are 1
+ * unless given. Alpha of 1 is refused: nothing of the sample would be left. */
 static const char *take_modulation(void *place, const char *text)
 {
     static const double most[] = {1.0, 1e100, 1e100, 1e6};
@@ -200,12 +208,14 @@ static bool given(double x)
     return !isnan(x);
 }
 
+/* The value if it was given, else the fallback. */
 static double or_default(double value, double fallback)
 {
     return given(value) ? value : fallback;
 }
 
-/* All releases of --sigma together, or --mu. */
+/* All releases of --sigma together, or --mu: squares of mu add up. Without either the cost is 0. A
+ * --sigma of several values is a round for each, and each is repeated --releases times. */
 static enum tremolo_status compose(struct tremolo_gaussian *cost,
                                    const struct account_options *options)
 {
@@ -237,7 +247,8 @@ static void print_assumed(const struct account_options *options)
     }
 }
 
-/* {"name": value, "lower":, "upper":} */
+/* {"name": value, "lower":, "upper":}: the truth is surely between the last two. The caller
+ * frees it; NULL without memory. */
 static json_t *interval_json(const char *name, struct tremolo_certified number)
 {
     return json_pack("{s:f,s:f,s:f}", name, number.value, "lower", number.lower, "upper",
@@ -312,6 +323,7 @@ static int answer_number(const struct account_options *options)
 
 /* ---- tests, sensitivities, reconstruction: several numbers each */
 
+/* One number of an answer that has several. */
 struct line {
     const char *key; /* in JSON */
     double value;
@@ -336,7 +348,8 @@ static int print_lines(const struct account_options *options, const char *headin
     return options->json ? account_print(object) : CLI_DONE;
 }
 
-/* The error rates of the best test, from a noise level or from epsilon and delta alone. */
+/* The error rates of the best test, from a noise level or from epsilon and delta alone: *miss is
+ * its rate of false negatives at --false-positive, *accuracy how often it is right at even odds. */
 static enum tremolo_status rates_of(struct tremolo_certified *miss,
                                     struct tremolo_certified *accuracy,
                                     const struct account_options *options)
@@ -404,6 +417,8 @@ static int answer_sensitivity(const struct account_options *options)
     return print_lines(options, "l2 distance of outputs, at most:", lines, 4);
 }
 
+/* Bounds of the squared error of any unbiased attacker, so larger is safer. One noise level
+ * only: the bounds are for equal rounds. */
 static int answer_reconstruction(const struct account_options *options)
 {
     struct tremolo_reconstruction bounds;
@@ -492,6 +507,7 @@ static int answer_modulation(const struct account_options *options)
 
 /* ---- compare: modulated rounds under three calibrations */
 
+/* A way to choose the noise for a wanted epsilon. */
 struct calibration {
     const char *name;
     enum tremolo_rule rule;
@@ -500,7 +516,8 @@ struct calibration {
 enum { CALIBRATIONS = 3 }; /* the last one assumes the true sensitivity */
 
 /* Noise per round for one epsilon, and the epsilon that those rounds really cost: a part of a line,
- * or a member of `row`. */
+ * or a member of `row`. What is spent is by the exact accountant and the true sensitivity,
+ * whatever the calibration assumed. */
 static enum tremolo_status compare_one(json_t *row, const struct account_options *options,
                                        const struct calibration *calibration, double epsilon,
                                        double true_sensitivity)
@@ -571,7 +588,8 @@ static int answer_compare(const struct account_options *options)
 
 /* ---- ballots */
 
-/* The law of the rank for --epsilon of one ballot, or a message. */
+/* The law of the rank for --epsilon of one ballot, or a message. A missing epsilon is NaN, which
+ * the comparison refuses as well. */
 static int take_law(struct tremolo_rank_law *law, const struct account_options *options)
 {
     if (!(options->epsilon >= TREMOLO_RANK_EPSILON_MIN &&
@@ -629,7 +647,8 @@ static int print_ballot(json_t *object, const struct account_options *options,
     return CLI_DONE;
 }
 
-/* What several cost together, or with Gaussian releases. */
+/* What several cost together, or with Gaussian releases. The exact composition is shown next to the
+ * sum that a device's ledger charges, so that the price of simple bookkeeping is visible. */
 static int print_together(json_t *object, const struct account_options *options,
                           const struct tremolo_ballots *ballots)
 {
@@ -688,7 +707,8 @@ static int answer_ballot(const struct account_options *options)
 
 /* ---- explain */
 
-/* mu of what the options say: of all releases. */
+/* mu of what the options say: of all releases. From --epsilon it is the largest mu that surely fits
+ * the budget, and from noise the upper end of what it costs. */
 static enum tremolo_status promised_mu(double *mu, const struct account_options *options)
 {
     struct tremolo_certified found;
@@ -750,6 +770,7 @@ static int answer_explain(const struct account_options *options)
 
 /* ---- questions, in the order of the actions */
 
+/* What settle() fills in before a question is answered. */
 static const struct {
     int (*answer)(const struct account_options *options);
     bool assumes_delta; /* 1e-5 unless given */
@@ -770,7 +791,8 @@ static const struct {
     {.answer = answer_ballot, .assumes_delta = true, .promise = true},
 };
 
-/* Fill in what was not given, and refuse what would be ignored. */
+/* Fill in what was not given, and refuse what would be ignored. The order matters: the distance
+ * gives the sensitivity, which gives what the noise has to hide. */
 static int settle(struct account_options *options, const struct options_given *words)
 {
     static const struct tremolo_modulation paper = {0.5, 0.2, 1.0, 1}, none = {0.0, 0.0, 1.0, 0};

@@ -42,6 +42,7 @@
 #include "regression.h"
 #include "server.h"
 
+/* Threads that act for devices, bounds of --devices, and bytes of the directory's name. */
 enum { THREADS = 16, DEVICES_MIN = 100, DEVICES_MAX = 1000000, PATH_BYTES = 512 };
 
 /* ---------------------------------------------------------------- people and questions */
@@ -116,18 +117,20 @@ static void make_person(double features[FEATURES], double *pulse, size_t index)
     }
 }
 
+/* Options first, then what the steps make, each for the steps after it. */
 struct demo {
     size_t devices;
-    char data[PATH_BYTES];
-    uint16_t port;
+    char data[PATH_BYTES]; /* "" until make_directory() has made one */
+    uint16_t port;         /* 0: any free one */
     bool stay;
     struct tremolo_server *server;
     char study_url[STUDIES][256];
     struct tremolo_policy policy[STUDIES];
-    char *token; /* the operator's, who opens studies and ends rounds */
-    unsigned round;
+    char *token;    /* the operator's, who opens studies and ends rounds */
+    unsigned round; /* that devices report in, from 0 */
     struct tremolo_files files;
     double seconds; /* that reports took */
+    /* The next device that a thread takes, and how many reports failed. */
     _Atomic size_t next;
     _Atomic size_t failed;
     char why[TREMOLO_CLIENT_WHY_BYTES];
@@ -169,7 +172,8 @@ static int start_server(struct demo *demo)
     return CLI_DONE;
 }
 
-/* POST a body as the operator, or GET without one; *answer is the caller's. */
+/* POST a body as the operator, or GET without one; *answer is the caller's, and NULL after a
+ * failure, of which `failed` is the sentence. Only requests with a body carry the token. */
 static int ask(json_t **answer, const struct demo *demo, const char *url, const char *body,
                const char *failed)
 {
@@ -195,7 +199,8 @@ static int create_study(struct demo *demo, size_t study)
     return code;
 }
 
-/* The server has made the token by now. */
+/* The server has made the token by now, in its data directory, where an operator finds it as
+ * well. */
 static int create_studies(struct demo *demo)
 {
     char path[PATH_BYTES + 32];
@@ -207,7 +212,8 @@ static int create_studies(struct demo *demo)
     return code;
 }
 
-/* Ended by the operator, as no device waits for another here. */
+/* Ended by the operator, as no device waits for another here. The round is named, so that a
+ * repeated request would close no other. */
 static int close_round(const struct demo *demo, size_t study)
 {
     char url[300];
@@ -220,7 +226,8 @@ static int close_round(const struct demo *demo, size_t study)
 
 /* ---------------------------------------------------------------- devices */
 
-/* Replaces fsync() for devices only. */
+/* Replaces fsync() for devices only: thousands of ledgers on one disk would take most of the
+ * time. */
 static int no_sync(void *context, int fd)
 {
     (void)context;
@@ -272,7 +279,8 @@ static void take_part(struct demo *demo, size_t index, size_t study)
     tremolo_client_close(client);
 }
 
-/* A thread's work: the next device, until there is none. */
+/* A thread's work: the next device, until there is none. A failure does not stop the others; the
+ * round after it is not begun. */
 static void *run_devices(void *context)
 {
     struct demo *demo = context;
@@ -354,7 +362,8 @@ static int send_reports(struct demo *demo)
 
 /* ---------------------------------------------------------------- results */
 
-/* Least squares on what the devices kept to themselves. */
+/* Least squares on what the devices kept to themselves. False without memory, or when the people
+ * are too much alike to solve for. */
 static bool raw_least_squares(double *beta, double *intercept, const struct demo *demo)
 {
     double *X = calloc(demo->devices * FEATURES, sizeof *X);
@@ -492,7 +501,9 @@ static int print_results(struct demo *demo)
 
 /* ---------------------------------------------------------------- command */
 
-/* A directory of its own, so that nothing is overwritten. */
+/* A directory of its own, so that nothing is overwritten: one that exists is refused. Others may
+ * not read it, since it has ledgers and keys. It stays after the end, for a look at what was
+ * written. */
 static int make_directory(struct demo *demo)
 {
     if (demo->data[0] == '\0') {
@@ -506,7 +517,8 @@ static int make_directory(struct demo *demo)
     return CLI_DONE;
 }
 
-/* Steps in order, up to the first that fails. The server is stopped in any case. */
+/* Steps in order, up to the first that fails. The server is stopped in any case. Signals are
+ * held only with --stay: without it Ctrl-C ends the process at once. */
 static int run(int argc, char **argv)
 {
     static int (*const steps[])(struct demo *) = {read_policies, start_server, create_studies,

@@ -26,13 +26,14 @@ struct plan_options {
     struct tremolo_plan_request request;
     struct tremolo_study_file *study; /* NULL without one */
     uint64_t devices;                 /* 0: not given */
-    double sd;                        /* of features and response */
+    double sd;                        /* of features and response, guessed, in half ranges */
     bool json;
 };
 
 /* ---------------------------------------------------------------- options */
 
-/* Take the values that a study fixes. A study without a limit on devices leaves their number. */
+/* Take the values that a study fixes; a study that cannot be read has had its message. A study
+ * without a limit on devices leaves their number. */
 static const char *take_study(void *place, const char *path)
 {
     struct plan_options *options = place;
@@ -163,7 +164,8 @@ static void print_privacy(const struct plan_options *options,
     }
 }
 
-/* What an attacker achieves at other distances, in the study's own units. */
+/* What an attacker achieves at other distances, in the study's own units. It is an addition to the
+ * sentence before it, so nothing is printed where it cannot be computed. */
 static void print_differences(const struct tremolo_plan_request *request,
                               const struct tremolo_study_file *study,
                               const struct tremolo_plan_attacks *attacks)
@@ -258,7 +260,8 @@ static double round_up(double devices)
     return ceil(devices / unit) * unit;
 }
 
-/* What each choice costs and buys. */
+/* What each choice costs and buys. The first row is the request itself. "no number" means that no
+ * number of devices that could be had is enough. */
 static void print_levers(const struct tremolo_plan_answer *answer, double devices)
 {
     char heading[48];
@@ -286,6 +289,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
     (void)printf("The attacker tells any two people apart at even odds; 50%% is chance.\n");
 }
 
+/* Features that are listed with a width each; a study may have thousands. */
 enum { ROWS_MAX = 20 };
 
 /* How well the mean of a hidden response is known, in the study's own units; in scaled
@@ -407,7 +411,9 @@ static void print_verdict(const struct plan_options *options,
     }
 }
 
-/* The last sentence: what to do. */
+/* The last sentence: what to do. In this order: go ahead, get exact intervals, take the other
+ * release at the same guarantee, predict only, change what is cheapest, and at last another
+ * question. */
 static void print_advice(const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_verdict *verdict = &answer->verdict;
@@ -466,7 +472,8 @@ static void print_text(const struct plan_options *options, const struct tremolo_
 
 /* ---------------------------------------------------------------- running */
 
-/* Nothing is printed before the answer is complete. */
+/* Nothing is printed before the answer is complete. The sentences of failures are the library's:
+ * they are about a plan, and a status alone would say less. */
 static int answer_request(const struct plan_options *options)
 {
     struct tremolo_plan_answer answer;

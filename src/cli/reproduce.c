@@ -37,25 +37,26 @@
 static const char command[] = "reproduce";
 
 struct reproduce_options {
-    const char *out, *data;
+    const char *out, *data; /* folders; data NULL: "data" in `out` */
     struct tremolo_reproduction reproduction;
-    bool any_two;
-    bool force;
+    bool any_two;                 /* the sweep at any two people in place of the paper's */
+    bool force;                   /* replace an earlier report */
     char line[RESULT_LINE_BYTES]; /* the command as typed, for the report */
 };
 
-/* What came out of a run. */
+/* What came out of a run. The first `count` of `cases` are filled, one for each task that was
+ * wanted. */
 struct outcome {
     const struct reproduce_options *options;
     const struct tremolo_sweep *sweep;
     struct tremolo_reproduction_case cases[TREMOLO_TASKS];
     size_t count;
-    double seconds;
+    double seconds; /* that the run took, reading the data included */
 };
 
 /* ---------------------------------------------------------------- options */
 
-/* A list replaces the default list. */
+/* A list replaces the default list: defaults are stored first, so `wanted` is cleared here. */
 static const char *take_tasks(void *wanted, const char *list)
 {
     static const char good[] = "of co2, fair, modechoice, lncoins, fmde";
@@ -95,7 +96,10 @@ static const struct option_rule rules[] = {
     OPTION_RULE("force", NULL, FLAG, TO(force), .help = "replace an earlier report"),
 };
 
-/* How many repeats are usual depends on the sweep. Splits beyond the usual number would cost
+/* False when there is nothing to run, with the exit code in *code. Paths are built in fixed buffers
+ * later, which is why long names of folders are refused here.
+ *
+ * How many repeats are usual depends on the sweep. Splits beyond the usual number would cost
  * memory and narrow no band, so that more repeats take them in turn. */
 static bool parse(struct reproduce_options *options, int *code, int argc, char **argv)
 {
@@ -143,7 +147,8 @@ static bool run_program(char *const argv[])
     return good && WIFEXITED(ended) && WEXITSTATUS(ended) == 0;
 }
 
-/* The script is in tools/ of the source tree, or in share/tremolo once installed. */
+/* Fetch all data sets into a folder; false when the script is missing or failed. Its own messages
+ * reach standard error. It is in tools/ of the source tree, or in share/tremolo once installed. */
 static bool fetch(const char *folder)
 {
     static const char *const places[] = {"/../tools/fetch-data", "/../share/tremolo/fetch-data"};
@@ -193,7 +198,8 @@ static void write_datasets(FILE *file, const struct outcome *outcome)
     }
 }
 
-/* Ours, and what the paper says of the constants that it states. */
+/* Ours, and what the paper says of the constants that it states. The last three columns are the
+ * paper's step, ridge and clip; a cell is empty where the method has no such constant. */
 static void write_tuning(FILE *file, const struct outcome *outcome)
 {
     (void)fputs(
@@ -238,7 +244,8 @@ static void write_sweep(FILE *file, const struct outcome *outcome)
 /* Below this the axis would show nothing but one method's blow-up. */
 static const double figure_floor = -0.2;
 
-/* The curve of a method. Least squares, number method_count, knows no epsilon: one level. */
+/* The curve of a method: [epsilon, mean, low, high] for each epsilon. Least squares, number
+ * method_count, knows no epsilon: one level. */
 static json_t *series_of(const struct tremolo_reproduction_case *studied,
                          const struct tremolo_sweep *sweep, size_t method)
 {
@@ -275,7 +282,7 @@ static json_t *figure_of(const struct tremolo_reproduction_case *studied,
         "include", 0.0, 1.0, "series", series);
 }
 
-/* The private method with the largest mean R^2. */
+/* The private method with the largest mean R^2 at epsilon number `e`; of equals the first. */
 static size_t best_method(const struct tremolo_reproduction_case *studied,
                           const struct tremolo_sweep *sweep, size_t e)
 {
@@ -286,7 +293,8 @@ static size_t best_method(const struct tremolo_reproduction_case *studied,
     return best;
 }
 
-/* How `auto` compares with the paper's methods over all points of the sweep. */
+/* How `auto` compares with the paper's methods over all points of the sweep. Only for the paper's
+ * sweep, which has `auto` among its methods. */
 static json_t *verdict_words(const struct outcome *outcome)
 {
     size_t points = 0, first = 0, negative = 0, automatic = 0;
@@ -392,7 +400,8 @@ static json_t *learnt_words(const struct outcome *outcome)
     return json_string(text);
 }
 
-/* How far apart any two devices are at most: rows of the widest task. */
+/* How far apart any two devices are at most: rows of the widest task, twice the largest radius
+ * of its splits. */
 static double widest_of(const struct outcome *outcome)
 {
     double radius = 0;
@@ -513,6 +522,7 @@ static json_t *document_of(const struct outcome *outcome)
 
 /* ------------------------------------------------------------------ output */
 
+/* The order matters: --any-two tunes nothing and writes the first two only. */
 static const struct table {
     const char *name;
     void (*write)(FILE *file, const struct outcome *outcome);
@@ -593,7 +603,8 @@ static int make_all(const char *work, const void *context)
 
 /* ---------------------------------------------------------------- the folder */
 
-/* Within one file system, so that each move is atomic. */
+/* Move one file, or with `to` NULL remove it. Both folders are in one file system, so that each
+ * move is atomic. */
 static bool move_file(const char *from, const char *to, const char *name)
 {
     char old[2 * PATH_MAX], new[2 * PATH_MAX];
@@ -611,7 +622,8 @@ static bool is_listed(const char *const *list, const char *name)
     return *list != NULL;
 }
 
-/* Move all files of a folder but some, or with `to` NULL remove them. */
+/* Move all files of a folder but some, or with `to` NULL remove them. Goes on after a failure,
+ * so that as much as possible is removed; false if any failed. Hidden files stay. */
 static bool move_files(const char *from, const char *to, const char *const *but)
 {
     DIR *listing = opendir(from);

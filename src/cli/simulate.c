@@ -37,10 +37,11 @@ struct names {
     const char *name[TREMOLO_TABLE_COLUMNS_MAX];
 };
 
+/* Everything that the command line says. free_options() frees what take functions allocated. */
 struct simulate_options {
-    const char *path, *response;
-    struct names features; /* none: all columns but the response */
-    char *listed;          /* the text that --features names are a part of */
+    const char *path, *response; /* the CSV file, and a column of it */
+    struct names features;       /* none: all columns but the response */
+    char *listed;                /* the text that --features names are a part of */
     struct options_list without;
     const char *terms; /* a formula in place of features; NULL without */
     enum tremolo_missing missing;
@@ -53,7 +54,8 @@ struct simulate_options {
 
 /* ---------------------------------------------------------------- options */
 
-/* Everything is taken at once; options that follow override it. */
+/* Everything is taken at once; options that follow override it. The names stay the study's own,
+ * so it must live as long as the options. A study that cannot be read has had its message. */
 static const char *take_study(void *place, const char *path)
 {
     struct simulate_options *options = place;
@@ -72,8 +74,10 @@ static const char *take_study(void *place, const char *path)
     return NULL;
 }
 
-/* Split a list of names in place. A name that holds a comma or begins with a quote is in quotes,
- * and quotes within it are doubled, as in a CSV file. */
+/* Split a list of names in place: `from` is changed, and the names point into it. False when a
+ * quote is not closed or is followed by anything but a comma, or when there are too many. A name
+ * that holds a comma or begins with a quote is in quotes, and quotes within it are doubled, as
+ * in a CSV file. */
 static bool split_names(struct names *names, char *from)
 {
     for (names->count = 0; names->count < TREMOLO_TABLE_COLUMNS_MAX; from++) {
@@ -95,7 +99,8 @@ static bool split_names(struct names *names, char *from)
     return false;
 }
 
-/* A list of names replaces the study's. */
+/* A list of names replaces the study's. It is copied, because splitting changes it and argv is
+ * quoted in the saved result. */
 static const char *take_features(void *place, const char *text)
 {
     struct simulate_options *options = place;
@@ -227,7 +232,8 @@ static void free_options(struct simulate_options *options)
     free(options->listed);
 }
 
-/* Refuse to overwrite files without --force, and what is read in any case. */
+/* Refuse to overwrite files without --force, and what is read in any case. The result must not
+ * replace the reports either: both are written by this command. */
 static int check_files(const struct simulate_options *options)
 {
     const char *const read[] = {options->path, options->study, options->reports};
@@ -242,7 +248,8 @@ static int check_files(const struct simulate_options *options)
     return code == CLI_DONE ? result_check(command, save, options->wish.force) : code;
 }
 
-/* Check what concerns several options. */
+/* Check what concerns several options. Only what needs no data: the rest is checked by the library,
+ * once the table is read. */
 static int check_whole(const struct simulate_options *options)
 {
     bool reports = options->simulation.experiment.method != TREMOLO_EXPERIMENT_OLS;
@@ -286,7 +293,8 @@ static bool parse(struct simulate_options *options, int *code, int argc, char **
     return *code == CLI_DONE;
 }
 
-/* Advice that is no part of the result: how to lose fewer rows, and that a promise is weak. */
+/* Advice that is no part of the result: how to lose fewer rows, and that a promise is weak. Rows
+ * without a response cannot be kept by filling in, so they are not counted as such. */
 static void print_advice(const struct simulate_options *options,
                          const struct tremolo_design *design)
 {
@@ -329,7 +337,10 @@ static int run_design(struct simulate_options *options, const struct tremolo_des
     return code;
 }
 
-/* Reports are kept under a name of their own until all is well. */
+/* Reports are kept under a name of their own until all is well, so that a run that fails leaves
+ * an earlier file as it was. They are written while the first repeat runs, which is why
+ * cli_save(), with all its content at hand, is not used. The unfinished file is removed after a
+ * failure. */
 static int run_and_keep(struct simulate_options *options, const struct tremolo_design *design)
 {
     char path[PATH_MAX];
