@@ -417,8 +417,8 @@ static int answer_sensitivity(const struct account_options *options)
     return print_lines(options, "l2 distance of outputs, at most:", lines, 4);
 }
 
-/* Bounds of the squared error of any unbiased attacker, so larger is safer. One noise level
- * only: the bounds are for equal rounds. */
+/* Lower bounds of an attacker's mean squared error, so larger is safer. One noise level only: the
+ * bounds are for equal rounds. */
 static int answer_reconstruction(const struct account_options *options)
 {
     struct tremolo_reconstruction bounds;

@@ -44,6 +44,9 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object on one line"),
 };
 
+/* The command line is checked here, so that a mistake is answered even where tremolo-audit is
+ * not installed. The program is looked for next to this one and never on PATH, so that the audit
+ * has the same build as the command. Returns only after a failure or for --help. */
 static int run(int argc, char **argv)
 {
     static const char *const places[] = {"/tremolo-audit", "/../libexec/tremolo/tremolo-audit"};

@@ -18,7 +18,7 @@
 #include "server.h"
 
 struct check_arguments {
-    const char *rescued;
+    const char *rescued; /* the directory to make; NULL: none */
     bool json;
 };
 
@@ -32,6 +32,7 @@ static const struct option_rule rules[] = {
                 .help = "the findings as JSON"),
 };
 
+/* A line for each study that was found. */
 static void print_studies(const json_t *studies)
 {
     for (size_t i = 0; i < json_array_size(studies); i++) {
@@ -44,6 +45,8 @@ static void print_studies(const json_t *studies)
     }
 }
 
+/* What can be saved, and what the operator can do. Where acknowledged reports may be missing,
+ * only the operator can decide to go on without them. */
 static void print_remedy(const json_t *found)
 {
     const json_t *saved = json_object_get(found, "saved");
@@ -58,6 +61,7 @@ static void print_remedy(const json_t *found)
     }
 }
 
+/* What is wrong, one sentence a line, as the library found it. */
 static void print_findings(const json_t *found)
 {
     size_t i;
@@ -71,6 +75,8 @@ static void print_findings(const json_t *found)
     }
 }
 
+/* The text and --json are made from one document. A directory that could be read but is not
+ * sound is CLI_FAILED without a message: the findings on standard output are the answer. */
 static int run(int argc, char **argv)
 {
     struct check_arguments arguments = {.rescued = NULL};

@@ -3,8 +3,8 @@
  * All three end in the same document, which estimate_show() prints as a table, as JSON or into a
  * file:
  *
- *   a file       estimate/report_file.c decodes and adds up its reports, removes the known noise and
- *                solves for the coefficients, here and now;
+ *   a file       estimate/report_file.c decodes and adds up its reports, removes the known noise
+ *                and solves for the coefficients, here and now;
  *   a directory  server/live/offline.c does the same with a server's log, while no server runs;
  *   an address   the server has the document already, and it is fetched.
  *
@@ -24,7 +24,7 @@
 
 static const char command[] = "fit";
 
-/* In the order of enum tremolo_predictor. */
+/* In the order of enum tremolo_predictor, once for the table of options and once for messages. */
 #define PREDICTOR_WORDS "auto one-shot unbiased pooled iterative"
 static const char *const predictors[] = {"auto", "one-shot", "unbiased", "pooled", "iterative"};
 
@@ -56,7 +56,8 @@ static const struct option_rule rules[] = {
 
 /* -------------------------------------------------------------- estimating */
 
-/* A file of reports is decoded and fitted in this process. */
+/* A file of reports is decoded and fitted in this process. A missing document, for lack of
+ * memory, is reported by estimate_show(). */
 static int fit_file(const struct fit_options *options, const char *path)
 {
     char error[TREMOLO_REPORT_FILE_ERROR_BYTES], *text = NULL;
@@ -69,7 +70,8 @@ static int fit_file(const struct fit_options *options, const char *path)
     return estimate_show(command, document, &options->wish);
 }
 
-/* From a server, with intervals of the level that is asked for. */
+/* From a server, with intervals of the level that is asked for. The usual level is not sent, so
+ * that the address is the one that everybody else asks. The caller frees *text. */
 static int fetch_estimate(char **text, const char *where, const struct fit_options *options)
 {
     char url[2048], path[64] = "/estimate";
@@ -87,7 +89,7 @@ static int fetch_estimate(char **text, const char *where, const struct fit_optio
     return code == CLI_DONE ? fetch_text(text, command, url, NULL) : code;
 }
 
-/* The document's text, from a server's address or a directory; the caller frees it. */
+/* The document's text from a directory, which no server may be using; the caller frees it. */
 static int read_estimate(char **text, const char *where, const struct fit_options *options)
 {
     char words[TREMOLO_WORDS_BYTES];
@@ -101,6 +103,8 @@ static int read_estimate(char **text, const char *where, const struct fit_option
                : cli_fail(cli_exit_of(status), command, "%s: %s%s", where, words, remedy);
 }
 
+/* From an address or a directory. What came is checked to be an estimate before it is shown: the
+ * address may be of anything. */
 static int fit_served(const char *where, const struct fit_options *options)
 {
     char *text = NULL;
@@ -133,6 +137,7 @@ static int check_effect(const struct options_given *given, const struct fit_opti
                : CLI_DONE;
 }
 
+/* All that can be refused is refused first, before anything is read or fetched. */
 static int run(int argc, char **argv)
 {
     struct fit_options options = {.study = NULL};

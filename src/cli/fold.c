@@ -1,4 +1,10 @@
-/* fold.c -- `tremolo fold`: fold a clustered store's reports until a signal says stop. */
+/* fold.c -- `tremolo fold`: fold a clustered store's reports until a signal says stop.
+ *
+ * The worker is server/cluster; this file takes options and waits. Workers find each other through
+ * the store alone, so any number may be started and ended at any time. On SIGTERM or SIGINT the
+ * worker writes a checkpoint and lets its shards go, so that others take them without waiting.
+ *
+ * "folding" on standard output says that the worker runs; a script can wait for that line. */
 #include "cli.h"
 
 #include <signal.h>
@@ -7,12 +13,14 @@
 
 #include "store_options.h"
 
+/* The worker's options point to the address in `metrics`. */
 struct fold_options {
     struct tremolo_worker_options worker;
     struct options_address metrics;
     bool quiet;
 };
 
+/* The name's length is limited; an empty one is no name. */
 static const char *take_name(void *name, const char *text)
 {
     enum { LONGEST = 59 };
@@ -35,6 +43,7 @@ static const struct option_rule rules[] = {
                 .help = "no log on standard error"),
 };
 
+/* Signals are held before the worker starts its threads, which inherit the mask. */
 static int run(int argc, char **argv)
 {
     struct fold_options options = {.quiet = false};

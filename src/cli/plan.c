@@ -289,7 +289,7 @@ static void print_levers(const struct tremolo_plan_answer *answer, double device
     (void)printf("The attacker tells any two people apart at even odds; 50%% is chance.\n");
 }
 
-/* Features that are listed with a width each; a study may have thousands. */
+/* Features that are listed with a width each; a study may have TREMOLO_MAX_DIMENSION. */
 enum { ROWS_MAX = 20 };
 
 /* How well the mean of a hidden response is known, in the study's own units; in scaled
@@ -412,7 +412,7 @@ static void print_verdict(const struct plan_options *options,
 }
 
 /* The last sentence: what to do. In this order: go ahead, get exact intervals, take the other
- * release at the same guarantee, predict only, change what is cheapest, and at last another
+ * release at the same guarantee, predict only, change one thing, and at last another
  * question. */
 static void print_advice(const struct tremolo_plan_answer *answer)
 {

@@ -1,4 +1,9 @@
-/* predict.c -- `tremolo predict`: what a saved result says of new samples, as CSV. */
+/* predict.c -- `tremolo predict`: what a saved result says of new samples, as CSV.
+ *
+ * The library matches columns and computes (tremolo_predict.h). This file reads both files,
+ * prints a row for each row of the data, in its order, and says on standard error what the table
+ * cannot: how many rows have no prediction or no interval, and why. Such rows stay in the table
+ * with empty cells, so that it can be pasted next to the data. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +16,14 @@
 
 static const char command[] = "predict";
 
+/* The longest saved result that is read, 64 MiB. */
 enum { RESULT_BYTES_MAX = 64 << 20 };
 
 struct predict_options {
     double level; /* NaN: the result's */
 };
 
-/* A saved result. */
+/* A saved result. The path is for messages; `text` is allocated. */
 struct source {
     const char *path;
     char *text;
@@ -33,7 +39,7 @@ static const struct option_rule rules[] = {
 
 /* ---------------------------------------------------------------- the table */
 
-/* Nothing where there is no number. */
+/* Nothing where there is no number. Rows count from 1, lines end as RFC 4180 has them. */
 static void print_rows(const struct tremolo_predicted *row, size_t count)
 {
     (void)fputs("row,prediction,mean,standard_error,low,high\r\n", stdout);
@@ -82,7 +88,8 @@ static void say_counts(const struct tremolo_predict_counts *counts)
 
 /* ---------------------------------------------------------------- running */
 
-/* Predict for a table that was read, and print the answer once all of it is known. */
+/* Predict for a table that was read, and print the answer once all of it is known. A failure
+ * names the file that has to be corrected: the result if it is malformed, else the data. */
 static int predict_rows(const struct predict_options *options, const struct source *result,
                         const struct tremolo_table *table, const char *path)
 {

@@ -15,11 +15,13 @@
 
 enum { PRIVACY_WARNINGS = 3, PRIVACY_WARNING_BYTES = 256 };
 
+/* Distances below this, in half ranges, are warned of: half of one feature's range. */
 static const double distance_low = 1;
+/* A share of the sensitivity: more than that costs devices that a finer grid would save. */
 static const double rounding_high = 0.01;
 
-/* Sentences without their ends; how many there are. */
-/* At most PRIVACY_WARNINGS sentences: a large epsilon, a small distance and a coarse grid. */
+/* Sentences without their ends; how many there are. At most PRIVACY_WARNINGS: a large epsilon, a
+ * small distance and a coarse grid. */
 static size_t of_privacy(char text[PRIVACY_WARNINGS][PRIVACY_WARNING_BYTES],
                          const struct privacy_terms *terms)
 {
@@ -58,8 +60,10 @@ void privacy_warnings_print(const struct privacy_terms *terms)
 
 /* ---------------------------------------------------------------- of a study */
 
-/* A policy that allows the study, if there is one: for the study's own neighbours
- * where it names a distance, else for any two people. */
+/* A policy that allows the study, if there is one: for the study's own neighbours where it names
+ * a distance, else for any two people. "" when there is none: no policy is proposed that allows
+ * an epsilon above 100. What is needed is rounded up to a thousandth, so that the policy allows
+ * the study in spite of rounding. */
 static void find_policy(char text[STUDY_POLICY_BYTES], const struct tremolo_study_file *file)
 {
     struct tremolo_policy policy = TREMOLO_POLICY_DEFAULTS;

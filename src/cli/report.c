@@ -22,7 +22,9 @@
 #include "explain.h"
 #include "study_internal.h"
 
+/* Has secrets: the sample's text and the device's key. run() wipes it. */
 struct options {
+    /* Names of files, except the device's own name; NULL where an option was not given. */
     const char *sample;
     const char *policy;
     const char *server_key;
@@ -132,7 +134,8 @@ static int read_files(struct options *options)
 
 /* ---------------------------------------------------------------- running */
 
-/* What a budget of mu^2 is as an epsilon, rounded to what it surely holds. */
+/* What a budget of mu^2 is as an epsilon, rounded to what it surely holds; 0 where that is not
+ * known. A ledger keeps mu^2 of noisy samples, because that adds up; people know epsilon. */
 static double epsilon_left(double mu_squared, double delta)
 {
     struct tremolo_gaussian cost = {0};
@@ -210,7 +213,9 @@ static enum tremolo_status run_client(struct tremolo_client *client, struct opti
     return status;
 }
 
-/* A refusal by policy or trust is ours to make; a wrong signature is one, too. */
+/* A refusal by policy or trust is ours to make; a wrong signature is one, too, because a report
+ * would go to a server that is not the one agreed on. What a server did wrong is a failure:
+ * nothing on the command line has to be corrected. */
 static enum cli_exit exit_of(enum tremolo_status status)
 {
     switch (status) {

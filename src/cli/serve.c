@@ -19,13 +19,15 @@
 #include "tremolo_study_file.h"
 #include "study_internal.h"
 
+/* Reports a minute from one source to open studies. */
 enum { USUAL_QUOTA = 600 };
 
+/* The server's options point to the address in `listen`. */
 struct serve_arguments {
     struct tremolo_server_options options;
     struct options_address listen;
-    bool plain_http;
-    bool quiet;
+    bool plain_http; /* the operator says that a proxy does TLS */
+    bool quiet;      /* no log */
 };
 
 #define TO(member) OPTION_TO(struct serve_arguments, member)
@@ -118,6 +120,8 @@ static void wait_for_end(struct tremolo_server *server, const sigset_t *signals)
     }
 }
 
+/* Two lines on standard output, flushed: a script waits for them to learn the port, if it asked for
+ * any, and the key. An IPv6 address is in brackets, as in a URL. */
 static void announce(const struct tremolo_server *server,
                      const struct tremolo_server_options *options)
 {
@@ -133,7 +137,8 @@ static void announce(const struct tremolo_server *server,
     (void)fflush(stdout);
 }
 
-/* Without TLS of our own and without a header, what connects may be a proxy. */
+/* Without TLS of our own and without a header, what connects may be a proxy: all devices would
+ * share one quota, so there is none. A gateway has none either unless a header names the source. */
 static unsigned default_quota(const struct tremolo_server_options *options)
 {
     bool direct = options->tls_cert != NULL && options->store.url == NULL;
@@ -154,6 +159,8 @@ static const char *remedy(enum tremolo_status status)
     }
 }
 
+/* Signals are held before the server starts its threads, which inherit the mask. Any failure to
+ * start is CLI_FAILED. */
 static int run(int argc, char **argv)
 {
     struct serve_arguments arguments = {.options = TREMOLO_SERVER_DEFAULTS};

@@ -99,8 +99,8 @@ static bool split_names(struct names *names, char *from)
     return false;
 }
 
-/* A list of names replaces the study's. It is copied, because splitting changes it and argv is
- * quoted in the saved result. */
+/* A list of names replaces the study's. It is copied, because splitting in place would change
+ * argv. */
 static const char *take_features(void *place, const char *text)
 {
     struct simulate_options *options = place;

@@ -19,10 +19,11 @@
 
 static const char command[] = "status";
 
+/* Between two questions of --watch. */
 enum { WATCH_SECONDS = 2 };
 
 struct status_arguments {
-    const char *url;
+    const char *url; /* as fetch_address() made it; NULL with --store */
     const char *ca_file;
     bool json;
     bool watch;
@@ -99,7 +100,8 @@ static int show(FILE *out, const struct status_arguments *arguments)
     return code;
 }
 
-/* The status as text; NULL after a message. */
+/* The status as text, which the caller frees; NULL after a message. It is kept whole in memory, so
+ * that --watch can compare it with what was shown. */
 static char *text_of(const struct status_arguments *arguments)
 {
     char *text = NULL;
@@ -175,7 +177,8 @@ static void print_stored(const json_t *study)
     }
 }
 
-/* Of a clustered store: every study, its stream and its shards. */
+/* Of a clustered store: every study, its stream and its shards. Takes about two seconds, in
+ * which the library sees which owners are alive. */
 static int show_store(const struct tremolo_store_options *store, bool json)
 {
     char *text = NULL;
@@ -204,6 +207,7 @@ static int show_store(const struct tremolo_store_options *store, bool json)
     return CLI_DONE;
 }
 
+/* An address or --store, and not both: they are two kinds of servers. */
 static int run(int argc, char **argv)
 {
     struct status_arguments arguments = {.json = false};

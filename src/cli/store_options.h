@@ -15,6 +15,7 @@
     OPTION_RULE("store", "URL", TEXT, OPTION_TO(type, member.url), .take = options_take_store,     \
                 __VA_ARGS__)
 
+/* How a connection is secured, for a table; `actions` as in option_rule.of, NULL for all. */
 #define STORE_ACCESS_RULES(type, member, actions)                                                  \
     OPTION_RULE("store-ca", "FILE", TEXT, OPTION_TO(type, member.ca), .of = (actions),             \
                 .help = "who signs the store's certificate, PEM; asks for TLS"),                   \
@@ -23,6 +24,7 @@
         OPTION_RULE("store-key", "FILE", TEXT, OPTION_TO(type, member.key), .of = (actions),       \
                     .help = "its private key, PEM")
 
+/* Only for commands that may create a study in the store. */
 #define STORE_SIZE_RULES(type, member, actions)                                                    \
     OPTION_RULE("shards", "N", COUNT, OPTION_TO(type, member.shards), OPTION_FROM(1, 1024),        \
                 .of = (actions),                                                                   \

@@ -26,7 +26,8 @@
 
 /* ---------------------------------------------------------------- init */
 
-/* The library says only that a starter cannot be made; the reason is the number of columns. */
+/* The exit code of an attempt to make a starter, after a message. The library says only that a
+ * starter cannot be made; the reason is the number of columns. */
 static int explain_starter(const struct study_options *options, enum tremolo_status status)
 {
     return status == TREMOLO_OK ? CLI_DONE
@@ -83,7 +84,8 @@ static int check_without(const struct study_options *options,
     return CLI_DONE;
 }
 
-/* A starter looks finished, and its bounds are not. */
+/* A starter looks finished, and its bounds are not. On standard error, because the starter
+ * itself goes to standard output, which is a file most often. */
 static void warn_of_placeholders(void)
 {
     (void)fprintf(
@@ -121,7 +123,8 @@ static void print_hint(const char *name, enum tremolo_column_look look, const ch
     }
 }
 
-/* A starter for the columns of a header but those that are left out. */
+/* A starter for the columns of a header but those that are left out. *json is the caller's to free.
+ * The response is the last column unless it is named, as in most tables of a regression. */
 static int start_for(char **json, const struct study_options *options,
                      const struct tremolo_csv_header *header, const enum tremolo_column_look *looks)
 {
@@ -181,8 +184,8 @@ static int init_from_csv(const struct study_options *options, char **json)
     return code;
 }
 
-/* Standard output, which a shell writes to a file; a full disk is noticed here and not after the
- * program has ended. */
+/* `study init`: to standard output, which a shell writes to a file; a full disk is noticed here
+ * and not after the program has ended. */
 static int init(const struct study_options *options)
 {
     char *json = NULL;
@@ -233,7 +236,8 @@ static json_t *problems_json(const struct tremolo_study_problems *problems,
                      (json_int_t)problems->count, "problems", list, "warnings", warned);
 }
 
-/* How many of its devices could turn a sign; NaN when the study limits no devices. */
+/* How many of its devices could turn the sign of a usual coefficient by lying; NaN when the study
+ * limits no devices, because the number grows with theirs. */
 static double liars_of(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);
@@ -301,7 +305,7 @@ static int report_check(const struct study_options *options, const struct tremol
 
 /* ---------------------------------------------------------------- all */
 
-/* Alone on its line, so that shells can use it. */
+/* `study id`: alone on its line, so that shells can use it. */
 static int print_id(const struct study_options *options, const struct tremolo_study_file *file)
 {
     char id[TREMOLO_STUDY_ID_TEXT_BYTES];
@@ -409,7 +413,8 @@ static const struct option_rule rules[] = {
     STORE_SIZE_RULES(struct study_options, store, "move"),
 };
 
-/* What words mean that are no options differs by action. */
+/* What words mean that are no options differs by action. Their number was checked by the table, and
+ * one that was left out is NULL. */
 static int take_operands(struct study_options *options, const struct options_given *given,
                          enum study_action action)
 {

@@ -26,11 +26,13 @@
 #include "tremolo_client.h"
 #include "study_internal.h"
 
+/* An example needs no more than six digits. */
 enum { DUMP_FLAGS = JSON_REAL_PRECISION(6) };
 
 /* ---------------------------------------------------------------- exchange */
 
-/* After a failure that leaves it open whether a round was closed: what to do. */
+/* After a failure that leaves it open whether a round was closed: what to do. "" where no round is
+ * concerned. */
 static const char *ask_again(char words[80], const struct study_options *options)
 {
     (void)snprintf(words, 80, "; ask again with the round's number, %ld, which closes no other",
@@ -77,7 +79,8 @@ static int post(json_t **answer, const struct study_options *options, const char
     return CLI_DONE;
 }
 
-/* A path below what must be a study's address. */
+/* A path below what must be a study's address. A server's address alone is refused here, before a
+ * token is sent to it. */
 static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_options *options,
                       const char *path)
 {
@@ -89,7 +92,8 @@ static int join_study(char url[TREMOLO_CLIENT_MAX_URL], const struct study_optio
     return fetch_join(url, TREMOLO_CLIENT_MAX_URL, "study", options->file, path);
 }
 
-/* GET a path below the study's address, which is left in `url`. */
+/* GET a path below the study's address, which is left in `url` for messages. The caller frees
+ * *text. */
 static int get_study(char **text, char url[TREMOLO_CLIENT_MAX_URL],
                      const struct study_options *options, const char *path)
 {
@@ -244,7 +248,8 @@ static int report_closed(const struct study_options *options, json_t *answer)
     return CLI_DONE;
 }
 
-/* The newest round's number, from 1, and whether reports may still come. */
+/* The newest round's number, from 1, and whether the study is done, so that no report may come. A
+ * number that no study could have is a failure. */
 static int newest_round(long *round, bool *done, const struct study_options *options)
 {
     char url[TREMOLO_CLIENT_MAX_URL];
@@ -377,9 +382,10 @@ int study_fetch(struct tremolo_study_file **file, const struct study_options *op
     return code;
 }
 
-/* ---- moving */
+/* ---------------------------------------------------------------- move */
 
-/* "sqlite:DIR" sets *data, anything else must be a store's address. */
+/* "sqlite:DIR" sets *data, anything else must be a store's address, which is reached as `given`
+ * says. False for any other text. */
 static bool take_place(const char **data, struct tremolo_store_options *store, const char *place,
                        const struct tremolo_store_options *given)
 {

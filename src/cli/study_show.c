@@ -33,7 +33,7 @@ static void show_missing(const struct tremolo_study_feature *feature)
     }
 }
 
-/* What a device computes from its features. */
+/* What a device computes from its features: the coordinates that are not a feature as it is. */
 static void show_terms(const struct tremolo_study_file *file)
 {
     const struct tremolo_inputs *inputs = tremolo_study_file_inputs(file);
@@ -229,7 +229,7 @@ static void put_comment(const char *text)
     }
 }
 
-/* In as few digits as bring the number back. */
+/* In as few digits as bring the number back: 15 where that is enough, else 17, which always are. */
 static void put_number(double value)
 {
     char text[32];
@@ -386,7 +386,9 @@ static void put_head(const struct tremolo_study_file *file, const struct tremolo
                  (unsigned)study->dimension, vectors);
 }
 
-/* All of the policy's total is for this study's kind of release. */
+/* All of the policy's total is for this study's kind of release: ballots are charged in epsilon,
+ * noisy samples in mu^2, and firmware that takes part in one study needs no budget for the
+ * other. */
 static void put_budget(const struct tremolo_policy *policy, const struct tremolo_study *study,
                        uint32_t budget)
 {
