@@ -182,12 +182,16 @@ static const struct cli_action actions[] = {
     {"ballot", "what ballots of an epsilon cost, and with Gaussian releases of --mu", NULL},
 };
 
-/* ---- messages and printing */
+/* ---- messages and printing
+ *
+ * Numbers that are compared with a budget are printed from the end of their interval that is safe:
+ * upper for costs and noise, lower for what is allowed. */
 
 #define account_fail(code, ...) cli_fail(code, "account", __VA_ARGS__)
 #define account_print(object)   cli_print_json("account", object, false)
 
-/* The exit code of a status. A request that overflows is a wrong command line. */
+/* The exit code of a status, after its message. A request that overflows is a wrong command
+ * line. */
 static int account_status(enum tremolo_status status)
 {
     if (status == TREMOLO_INVALID_CALIBRATION) {
@@ -255,7 +259,10 @@ static json_t *interval_json(const char *name, struct tremolo_certified number)
                      number.upper);
 }
 
-/* ---- sigma, epsilon, delta, rho: one number each */
+/* ---- sigma, epsilon, delta, rho: one number each
+ *
+ * `sigma` and, with --epsilon, `rho` go from a budget to what it needs or allows; the others go
+ * from noise to what it costs. */
 
 /* One number with its rule, its delta and both ends; `safe` is the end to use. */
 static int print_number(const struct account_options *options, struct tremolo_certified number,
@@ -705,7 +712,9 @@ static int answer_ballot(const struct account_options *options)
     return code;
 }
 
-/* ---- explain */
+/* ---- explain
+ *
+ * The words are those of the library, which studies and results show as well. */
 
 /* mu of what the options say: of all releases. From --epsilon it is the largest mu that surely fits
  * the budget, and from noise the upper end of what it costs. */

@@ -224,7 +224,10 @@ static int close_round(const struct demo *demo, size_t study)
     return code;
 }
 
-/* ---------------------------------------------------------------- devices */
+/* ---------------------------------------------------------------- devices
+ *
+ * A device has a directory, named by its number, with one ledger for both studies. Between two
+ * rounds no client is open: each report begins from what is on the disk, as after a restart. */
 
 /* Replaces fsync() for devices only: thousands of ledgers on one disk would take most of the
  * time. */
@@ -360,7 +363,9 @@ static int send_reports(struct demo *demo)
     return code;
 }
 
-/* ---------------------------------------------------------------- results */
+/* ---------------------------------------------------------------- results
+ *
+ * Nothing is printed until all of it is there: both estimates and the fit to the raw data. */
 
 /* Least squares on what the devices kept to themselves. False without memory, or when the people
  * are too much alike to solve for. */

@@ -90,8 +90,10 @@ static const struct option_rule rules[] = {
     OPTION_RULE("json", NULL, FLAG, TO(json), .help = "one JSON object, numbers only"),
 };
 
-/* What the options are together. A distance given with a study of ballots asks for its noisy
- * samples. */
+/* What the options are together. CLI_DONE, or CLI_USAGE after a message that names the option.
+ * Without --release the neighbours decide: ballots for any two people, noisy samples for a
+ * distance; a study keeps its own release unless --neighbours is given. A distance given with a
+ * study of ballots asks for its noisy samples. */
 static int settle(struct plan_options *options, const struct options_given *given)
 {
     struct tremolo_plan_request *request = &options->request;
@@ -120,7 +122,9 @@ static bool is_ballot(const struct tremolo_plan_request *request)
     return request->release == TREMOLO_RELEASE_BALLOT;
 }
 
-/* What is promised to whom, and what was guessed: the two things that a reader must not mistake. */
+/* What is promised to whom, and what was guessed: the two things that a reader must not mistake.
+ * Epsilon and delta are rounded up and the distance down, so that no more is promised than
+ * holds. */
 static void print_privacy(const struct plan_options *options,
                           const struct tremolo_plan_answer *answer)
 {
@@ -253,7 +257,7 @@ static void print_table(const struct tremolo_plan_request *request,
     }
 }
 
-/* Round up to two digits: a guess is no better than that. */
+/* Round up to two digits: a guess is no better than that. Up, so that the number is enough. */
 static double round_up(double devices)
 {
     double unit = pow(10, fmax(floor(log10(devices)) - 1, 0));
@@ -451,8 +455,8 @@ static void print_advice(const struct tremolo_plan_answer *answer)
     }
 }
 
-/* From the promise to the advice. The study's own units come after the scaled numbers that they
- * follow from. */
+/* From the promise to the advice, in the order in which a reader needs them. The study's own
+ * units come after the scaled numbers that they follow from. */
 static void print_text(const struct plan_options *options, const struct tremolo_plan_answer *answer)
 {
     const struct tremolo_plan_request *request = &options->request;

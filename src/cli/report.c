@@ -132,7 +132,11 @@ static int read_files(struct options *options)
     return code;
 }
 
-/* ---------------------------------------------------------------- running */
+/* ---------------------------------------------------------------- running
+ *
+ * Exit codes: 0 when the report was accepted or was known already, 3 when this device or its policy
+ * refuses, 1 when the server or the network failed or the round is closed, 2 for a wrong file or
+ * option. */
 
 /* What a budget of mu^2 is as an epsilon, rounded to what it surely holds; 0 where that is not
  * known. A ledger keeps mu^2 of noisy samples, because that adds up; people know epsilon. */

@@ -123,7 +123,10 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
     return true;
 }
 
-/* ------------------------------------------------------------------- data */
+/* ------------------------------------------------------------------- data
+ *
+ * The program makes no request for data itself: a script fetches them, which a person can read
+ * first or replace. Data that are there are never fetched again. */
 
 extern char **environ;
 
@@ -183,7 +186,10 @@ static bool data_present(const char *folder)
     return true;
 }
 
-/* ------------------------------------------------------------------ tables */
+/* ------------------------------------------------------------------ tables
+ *
+ * Comma separated, with a line of names first. Measured numbers have 17 digits, so that two runs
+ * can be compared exactly. */
 
 /* The paper's numbers are in the last columns. */
 static void write_datasets(FILE *file, const struct outcome *outcome)

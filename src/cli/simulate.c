@@ -52,7 +52,10 @@ struct simulate_options {
     struct estimate_wish wish;
 };
 
-/* ---------------------------------------------------------------- options */
+/* ---------------------------------------------------------------- options
+ *
+ * Parsing has three parts: each option alone, what concerns several of them (check_whole), and what
+ * follows from all (the library's tremolo_simulation_settle). */
 
 /* Everything is taken at once; options that follow override it. The names stay the study's own,
  * so it must live as long as the options. A study that cannot be read has had its message. */
@@ -312,7 +315,10 @@ static void print_advice(const struct simulate_options *options,
     }
 }
 
-/* ---------------------------------------------------------------- running */
+/* ---------------------------------------------------------------- running
+ *
+ * The table is read once and freed as soon as the design, the numbers of the wanted columns, is
+ * made from it. */
 
 /* A refusal is wrong usage; a failure has the exit code of its status. */
 static int run_design(struct simulate_options *options, const struct tremolo_design *design)

@@ -24,7 +24,10 @@
 #include "words.h"
 #include "study_internal.h"
 
-/* ---------------------------------------------------------------- init */
+/* ---------------------------------------------------------------- init
+ *
+ * The starter goes to standard output and all advice to standard error, so that a shell can
+ * write the one to a file while the person reads the other. */
 
 /* The exit code of an attempt to make a starter, after a message. The library says only that a
  * starter cannot be made; the reason is the number of columns. */
@@ -202,7 +205,9 @@ static int init(const struct study_options *options)
     return code;
 }
 
-/* ---------------------------------------------------------------- check */
+/* ---------------------------------------------------------------- check
+ *
+ * Problems make the file unusable and the exit code CLI_USAGE; warnings change neither. */
 
 /* On standard error, one a line, in the form that editors and grep understand: file, place,
  * reason. */
@@ -237,7 +242,7 @@ static json_t *problems_json(const struct tremolo_study_problems *problems,
 }
 
 /* How many of its devices could turn the sign of a usual coefficient by lying; NaN when the study
- * limits no devices, because the number grows with theirs. */
+ * limits no devices, because their number is then not known. */
 static double liars_of(const struct tremolo_study_file *file)
 {
     const struct tremolo_study_terms *terms = tremolo_study_file_terms(file);

@@ -110,7 +110,10 @@ static int post_study(json_t **answer, const struct study_options *options, cons
     return code == CLI_DONE ? post(answer, options, url, body, expected) : code;
 }
 
-/* ---------------------------------------------------------------- publish */
+/* ---------------------------------------------------------------- publish
+ *
+ * What is printed has to work when it is pasted, so everything in it that the server sent is
+ * checked or computed here first. */
 
 /* A sample as a device might give it: what is typical, else the middle of each range; the first
  * level. */
@@ -227,7 +230,10 @@ static int publish_study(const struct study_options *options, const struct tremo
     return code;
 }
 
-/* ---------------------------------------------------------------- close */
+/* ---------------------------------------------------------------- close
+ *
+ * Rounds are counted from 1 by people, in options and in text, and from 0 in requests and
+ * answers. */
 
 /* The answer is the round that is current now. The server counts rounds from 0 and people from 1;
  * --json keeps the server's numbers, because programs compare them with other answers. */
@@ -296,8 +302,9 @@ static int close_study(const struct study_options *options)
 
 /* ---------------------------------------------------------------- discard */
 
-/* Discarded reports stay known to the server, so that a device that repeats one is not counted
- * again. */
+/* The span has its first second and not its end, as two spans then meet without a gap. Times are
+ * read and written again, so that the server gets one form of them. Discarded reports stay known
+ * to the server, so that a device that repeats one is not counted again. */
 static int discard_study(const struct study_options *options)
 {
     char path[2 * TREMOLO_STUDY_DATE_BYTES + 32];

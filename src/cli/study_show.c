@@ -83,7 +83,8 @@ static void show_features(const struct tremolo_study_file *file)
     show_terms(file);
 }
 
-/* Only what differs from one study to the next; the mechanism behind it is in the documents. */
+/* What a device sends, in how many rounds. Only what differs from one study to the next; the
+ * mechanism behind it is in the documents. */
 static void show_protocol(const struct tremolo_study_terms *terms)
 {
     if (terms->release == TREMOLO_RELEASE_BALLOT) {
@@ -194,7 +195,7 @@ static json_t *guarantee_json(const struct tremolo_study_guarantee *guarantee,
     return object;
 }
 
-/* The study as servers publish it, with its id, its coordinates and its guarantee. */
+/* For programs: the study as servers publish it, with its id, its coordinates and its guarantee. */
 static int show_json(const struct tremolo_study_file *file)
 {
     struct tremolo_study_guarantee guarantee;
@@ -216,7 +217,11 @@ static int show_json(const struct tremolo_study_file *file)
     return cli_print_json("study", object, true);
 }
 
-/* ---------------------------------------------------------------- as C */
+/* ---------------------------------------------------------------- as C
+ *
+ * A header for one study, written to standard output: what firmware must know as comments, the
+ * bounds, the struct and the ledger's budget. Texts come from the study's author, and so each
+ * goes through put_comment(). */
 
 /* Text within a comment: nothing in it may end that, or begin another. */
 static void put_comment(const char *text)
