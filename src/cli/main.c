@@ -9,7 +9,7 @@
  * To add a command: write its file with a struct cli_command, declare that in cli.h, and add it
  * to `commands` below. Help, completion and the check for misspelt names follow from the table.
  *
- * main() alone looks at the state of standard output at the end, so commands need not check each
+ * main() looks at the state of standard output at the end, so commands need not check each
  * line that they print. */
 #include "cli.h"
 #include "options.h"
@@ -154,7 +154,7 @@ static const char zsh[] = "#compdef tremolo\n"
                           "if [[ ${funcstack[1]} == _tremolo ]]; then _tremolo \"$@\"; else "
                           "compdef _tremolo tremolo; fi\n";
 
-/* fish reads a tab between a word and its help, as the answer has it. -f: no file names but those
+/* fish reads a tab between a word and its help, as in the answer. -f: no file names but those
  * that the function proposes. */
 static const char fish[] =
     "function __tremolo_words\n"

@@ -108,7 +108,10 @@ static void wanted_words(char text[OPTIONS_SENTENCE_BYTES], const struct option_
     }
 }
 
-/* ---------------------------------------------------------------- numbers */
+/* ---------------------------------------------------------------- numbers
+ *
+ * Readers of numbers take a whole word or nothing, and leave the output untouched when they refuse
+ * it. */
 
 /* A whole string as a decimal number; false, with *value untouched, for anything else. */
 static bool parse_long(long *value, const char *text)
@@ -335,7 +338,9 @@ static int store_all(void *options, const struct options_given *given)
     return code;
 }
 
-/* ---------------------------------------------------------------- reading words */
+/* ---------------------------------------------------------------- reading words
+ *
+ * Fills *given and touches no value yet. Functions here return an exit code after a message. */
 
 /* The rule of a name, of which `length` characters count; NULL when there is none. Names are never
  * completed: an abbreviation that is unique today need not be in the next version. */
@@ -688,7 +693,9 @@ static void print_help(FILE *out, const struct cli_command *command,
                   command->closing != NULL ? "\n" : "", command->name);
 }
 
-/* ---------------------------------------------------------------- manual */
+/* ---------------------------------------------------------------- manual
+ *
+ * Only the list of options is made here; the rest of a manual page is written by hand. */
 
 /* A sentence for mdoc: dashes stay dashes, each sentence begins a line. */
 static void print_sentences(FILE *out, const char *text)

@@ -37,7 +37,8 @@ enum option_type {
 };
 
 /* One row of a command's table. Members that are left out are NULL, 0 or false, which means that
- * the row makes no such demand. */
+ * the row makes no such demand. Numbers and counts always need bounds: without them only 0 is
+ * good. */
 struct option_rule {
     const char *name;  /* without dashes; NULL: `help` is a heading */
     const char *value; /* placeholder of the value: "FILE" and "DIR" make shells complete names */

@@ -126,7 +126,7 @@ static bool parse(struct reproduce_options *options, int *code, int argc, char *
 /* ------------------------------------------------------------------- data
  *
  * The program makes no request for data itself: a script fetches them, which a person can read
- * first or replace. Data that are there are never fetched again. */
+ * first or replace. Nothing is fetched when all files are there. */
 
 extern char **environ;
 

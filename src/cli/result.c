@@ -166,7 +166,10 @@ static bool write_csv(FILE *out, const struct saving *saving)
     return fputs("\r\n", out) != EOF;
 }
 
-/* ---------------------------------------------------------------- the page */
+/* ---------------------------------------------------------------- the page
+ *
+ * Names in a result come from other people, so each text is escaped for the place where it stands:
+ * as text of an element, or as JSON in a script. */
 
 /* Within an element or a title no other character is markup. */
 static void put_escaped(FILE *out, const char *text)

@@ -27,7 +27,8 @@ enum study_action {
     STUDY_MOVE,
 };
 
-/* The options and operands of all actions; each action reads its own. Texts point into argv. */
+/* The options and operands of all actions; each action reads its own. Texts from
+ * the command line point into argv. */
 struct study_options {
     const char *action; /* its name, for messages */
     const char *file; /* of `close`, `discard`, `enrol` and at times `show`: the study's address */
