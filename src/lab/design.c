@@ -8,7 +8,11 @@
  *
  * Bounds that are read off the data are not private; a study states them beforehand. A column finds
  * its bounds by name. One-hot columns ("region=Sued") lie between 0 and 1 in every study, so the
- * feature's own name is enough. */
+ * feature's own name is enough.
+ *
+ * A design is the only place where cells become numbers for simulations, reproductions and the
+ * study that is made of a table. It is not changed after it was built, except for the bounds that
+ * are set on it. All sentences name the first offence in the order of the table. */
 #include "tremolo_design.h"
 
 #include <math.h>
@@ -37,10 +41,12 @@ struct column_plan {
 
 /* ---------------------------------------------------------------- columns */
 
-/* Squares of values, and their sums, stay finite. */
+/* Squares of values, and their sums, stay finite. With 1e100 a square is 1e200, and the sum over
+ * the most rows that a table may have is below 1e208. */
 static const double VALUE_MAX = 1e100;
 
-/* Say which column was probably meant, or which there are. */
+/* Say which column was probably meant, or which there are. A near miss is named alone, because a
+ * list of a thousand columns hides it. */
 static bool refuse_column(char *error, const struct tremolo_table *table, const char *name,
                           const char *role)
 {
@@ -63,7 +69,8 @@ static bool is_infinity(const char *text)
 }
 
 /* Refuse the first cell of a numeric column that is no finite number of a sane size, by line and
- * column, with what to write instead. */
+ * column, with what to write instead. `table->place` is "line" for files and "row" for columns in
+ * memory, so that the number can be found. */
 static bool check_numbers(const struct tremolo_table *table, size_t column, char *error)
 {
     for (size_t r = 0; r < table->rows; r++) {
@@ -88,7 +95,8 @@ static bool check_numbers(const struct tremolo_table *table, size_t column, char
     return true;
 }
 
-/* What the cells of a column look like that are there. */
+/* What the cells of a column look like that are there. All are numbers of cells; a cell can be
+ * counted in several of them. */
 struct cells {
     size_t present, numbers, infinite, commas;
     size_t first_comma; /* its row */
@@ -114,8 +122,10 @@ static struct cells look_at(const struct tremolo_table *table, size_t column)
     return cells;
 }
 
-/* Is it a column of numbers? Those with commas would otherwise become categories, or be called
- * no numbers: false with a sentence then. */
+/* Is it a column of numbers? Those with commas would otherwise become categories, or be called no
+ * numbers: false with a sentence then. The majority decides, because a single mistyped cell must
+ * not turn a column of numbers into a category of thousands of levels. A column without any
+ * present cell is numeric by default and ends as a category here: none of none is no majority. */
 static bool find_kind(bool *numeric, const struct tremolo_table *table, size_t column, char *error)
 {
     *numeric = true;
@@ -148,7 +158,8 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Find the different words of a column, in the order that their coefficients get. A study's
  * filling counts as a word that occurs. More levels than a study may have, or a single one, are
- * refused. */
+ * refused. The words are borrowed from the table. They are searched one by one, which is fast
+ * enough for at most TREMOLO_DESIGN_LEVELS_MAX. */
 static bool collect_levels(struct column_plan *plan, const struct tremolo_table *table, char *error)
 {
     if (tremolo_table_holds_numbers(table, plan->column)) {
@@ -186,8 +197,9 @@ static bool collect_levels(struct column_plan *plan, const struct tremolo_table 
     return true;
 }
 
-/* Put levels into the study's order; its first level is the reference. Levels that do not occur are
- * left out, and one that the study does not have is refused. */
+/* Put levels into the study's order; its first level is the reference. Levels that do not occur
+ * are left out, and one that the study does not have is refused. Found levels are swapped to the
+ * front in the study's order, so what is left behind them is unknown to it. */
 static bool order_levels(struct column_plan *plan, const struct tremolo_study_feature *feature,
                          char *error)
 {
@@ -204,7 +216,8 @@ static bool order_levels(struct column_plan *plan, const struct tremolo_study_fe
                                             feature->name, plan->level[placed]);
 }
 
-/* Levels that are the two answers to a question get their order. */
+/* Levels that are the two answers to a question get their order. A column that answers in another
+ * language stays a category of two levels, which gives the same fit under another name. */
 static bool is_question(struct column_plan *plan)
 {
     static const char *const answers[][2] = {{"no", "yes"}, {"false", "true"}};
@@ -257,7 +270,9 @@ static bool plan_words(struct column_plan *plan, const struct tremolo_table *tab
                   plan->level[0]);
 }
 
-/* Take the study's replacement for a missing value. */
+/* Take the study's replacement for a missing value. A category's filling is a level's number in
+ * the study. It is kept as a word until the levels that occur are known, because their places may
+ * differ. */
 static void plan_missing(struct column_plan *plan)
 {
     const struct tremolo_study_feature *feature = plan->feature;
@@ -292,7 +307,8 @@ static bool plan_column(struct column_plan *plan, const struct tremolo_table *ta
                     : plan_words(plan, table, feature, error));
 }
 
-/* Mark the wanted columns, all but the response without a list. */
+/* Mark the wanted columns, all but the response without a list. Columns are taken in the order of
+ * the table, whatever the order of the list. */
 static bool choose_columns(bool wanted[TREMOLO_TABLE_COLUMNS_MAX],
                            const struct tremolo_table *table, size_t response,
                            const struct tremolo_design_wish *wish, char *error)
@@ -338,7 +354,8 @@ static bool choose_terms(bool wanted[TREMOLO_TABLE_COLUMNS_MAX], const struct tr
     return true;
 }
 
-/* Plan every wanted column. Returns how many there are; 0 after a refusal. */
+/* Plan every wanted column. Returns how many there are; 0 after a refusal. `plans` has room for
+ * as many as the table has columns. */
 static size_t plan_columns(struct column_plan *plans, const bool *wanted,
                            const struct tremolo_table *table,
                            const struct tremolo_study_file *study,
@@ -356,7 +373,8 @@ static size_t plan_columns(struct column_plan *plans, const bool *wanted,
     return count;
 }
 
-/* Name what a study would have said and a table does not. */
+/* Name what a study would have said and a table does not. A remark is no refusal: the design is
+ * built as asked, and the caller shows the remark. Without room the last one is cut. */
 static void add_remark(struct tremolo_design *design, const struct tremolo_table *table,
                        const struct column_plan *plan)
 {
@@ -398,7 +416,9 @@ static double raw_value(const struct tremolo_table *table, const struct column_p
                                       plan->levels);
 }
 
-/* The mean of a column's numbers, or the level that most rows have. */
+/* The mean of a column's numbers, or the level that most rows have. Of levels that are equally
+ * frequent the first wins. Only called when a cell is missing; a column without a present cell
+ * was refused before or gives NaN, so that its rows are dropped. */
 static double usual_value(const struct tremolo_table *table, const struct column_plan *plan)
 {
     double sum = 0, present = 0;
@@ -466,7 +486,8 @@ static struct tremolo_study_feature input_of(const struct tremolo_table *table,
 }
 
 /* Let the study module make features of the inputs: the same code as on the server and in
- * predictions, so that a name means the same everywhere. */
+ * predictions, so that a name means the same everywhere. The count of features is known only
+ * afterwards, because a category becomes several and terms multiply. */
 static bool make_inputs(struct tremolo_design *design, const struct tremolo_table *table,
                         const struct column_plan *plans, size_t count,
                         const struct tremolo_design_wish *wish, char *error)
@@ -505,7 +526,8 @@ static void fill_names(struct tremolo_design *design, const char *response)
 
 /* ---------------------------------------------------------------- rows */
 
-/* A constant column explains nothing, and a constant response leaves nothing to explain. */
+/* A constant column explains nothing, and a constant response leaves nothing to explain. Such a
+ * column cannot be scaled, and least squares would be singular. */
 static bool refuse_constant(const struct tremolo_design *design, char *error)
 {
     size_t d = design->features;
@@ -555,8 +577,9 @@ static bool refuse_infinite(const struct tremolo_design *design, const struct tr
                   table->place, tremolo_table_line(table, row), design->name[f]);
 }
 
-/* One pass over the table. A row counts when all inputs are present or replaced, and the
- * response is present: a response is never imputed. */
+/* One pass over the table. A row counts when all inputs are present or replaced, and the response
+ * is present: a response is never imputed. Rows are written without gaps: X has room for all, and
+ * design->rows counts those that are kept. */
 static bool fill_rows(struct tremolo_design *design, const struct tremolo_table *table,
                       const struct column_plan *plans, size_t count, size_t response,
                       const struct tremolo_design_wish *wish, char *error)
@@ -653,7 +676,8 @@ static bool build(struct tremolo_design *made, const struct tremolo_table *table
     return good;
 }
 
-/* Terms come from the wish, or from its study unless the wish lists features. */
+/* Terms come from the wish, or from its study unless the wish lists features. A formula lives for
+ * this call only; the design keeps inputs of its own. On failure *design is untouched. */
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
                           const struct tremolo_design_wish *wish,
                           char error[TREMOLO_TABLE_ERROR_BYTES])
@@ -690,7 +714,8 @@ void tremolo_design_free(struct tremolo_design *design)
     *design = (struct tremolo_design){0};
 }
 
-/* Public bounds where there are some. Those of the data are not private, and simulations say so. */
+/* Public bounds where there are some. Those of the data are not private, and simulations say so.
+ * A simulation needs them to say how far apart people can be in the columns' own units. */
 void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
 {
     for (size_t f = 0; f <= design->features; f++) {
@@ -735,8 +760,8 @@ static bool is_level(const struct tremolo_study_file *file, const char *name)
     return false;
 }
 
-/* Take bounds and typical value of one column. A level that the study has not is between 0 and
- * 1. */
+/* Take bounds and typical value of one column. A level that the study has not is between 0 and 1.
+ * False when neither a coordinate nor a level has that name; the values are then not used. */
 static bool bounds_of(struct tremolo_design *design, size_t i,
                       const struct tremolo_study_file *file, const char *name)
 {

@@ -15,6 +15,8 @@
 #include "regression.h"
 #include "report_file.h"
 
+/* A block is what progress is counted in and what a stream of entropy covers for ballots. A batch
+ * is what a thread makes before it folds, so its rows bound a thread's memory. */
 enum { BLOCK_ROWS = 512, BATCH_ROWS = 16 * BLOCK_ROWS };
 
 /* At most as many as the fold takes threads. */
@@ -28,7 +30,9 @@ unsigned tremolo_processors(void)
 
 /* ------------------------------------------------------------ preparation */
 
-/* Would a device of this study send the same reports? */
+/* Would a device of this study send the same reports? Id and bounds are left out, because a fleet
+ * has its own. If all these integers agree, reports that a simulation keeps can be read as the
+ * study's own. */
 static bool is_study(const struct tremolo_study *ours, const struct tremolo_study *study)
 {
     return study != NULL && study->release == ours->release && study->rounds == ours->rounds &&
@@ -55,7 +59,9 @@ static void take_ballot(struct tremolo_study *ours, const struct tremolo_study *
     }
 }
 
-/* The ballots of a device share its epsilon. */
+/* The ballots of a device share its epsilon. The mechanism is asked for the epsilon of one
+ * ballot; a request without a number of rounds has one. The charge is read back from the
+ * integers, because rounding to them can change epsilon. */
 static enum tremolo_status fill_ballot(struct fleet *fleet)
 {
     const struct tremolo_mechanism_request *request = &fleet->setup.request;
@@ -72,7 +78,9 @@ static enum tremolo_status fill_ballot(struct fleet *fleet)
     return status;
 }
 
-/* The integers of the release that the devices make. */
+/* The integers of the release that the devices make. The request counts every release of a
+ * device, since all spend from one budget. A study counts rounds, each with `samples` of them, so
+ * the number is divided after the noise is found. */
 static enum tremolo_status fill_study(struct fleet *fleet)
 {
     const struct fleet_setup *setup = &fleet->setup;
@@ -118,7 +126,10 @@ static enum tremolo_status prepare_study(struct fleet *fleet)
     return status;
 }
 
-/* A row in the integers that a device measures. */
+/* A row in the integers that a device measures. The range that the integers cover depends on the
+ * release: TREMOLO_STUDY_REACH half ranges for a ballot's features, which are not clipped at
+ * their typical range, and the bound for noisy samples. A public response of noisy samples has a
+ * bound of its own. */
 static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup, size_t row)
 {
     size_t d = setup->request.dimension;
@@ -139,7 +150,9 @@ static enum tremolo_status raw_row(int32_t *raw, const struct fleet_setup *setup
     return status;
 }
 
-/* The samples, and with several rounds the devices, which keep their ledgers. */
+/* The samples, and with several rounds the devices, which keep their ledgers. With one round a
+ * device is made when it reports and dropped after it, so no ledgers are kept. Ballots made in
+ * bulk have none in any case. */
 static enum tremolo_status prepare_devices(struct fleet *fleet)
 {
     size_t n = fleet->d + 1;
@@ -254,7 +267,8 @@ static enum tremolo_status enrol(struct tremolo_work *work, const struct tremolo
 }
 
 /* One report of one device: enrol in the first round, let the core make the bytes, keep them if
- * asked, and read them back as the server does. */
+ * asked, and read them back as the server does. The entropy's key depends on seed, device and
+ * round, so that no two reports share noise. */
 static enum tremolo_status run_device(int16_t *row, struct fleet *fleet, size_t number,
                                       const struct tremolo_round *round, struct tremolo_work *work,
                                       struct fleet_device *device)
@@ -308,6 +322,8 @@ static enum tremolo_status core_block(int16_t *rows, struct fleet *fleet, size_t
 
 /* ---------------------------------------------------------------- threads */
 
+/* One thread's share. Each has moments of its own, which are merged when all have ended; the
+ * first worker adds to the caller's moments directly. */
 struct worker {
     struct fleet *fleet;
     struct tremolo_moments *moments;
@@ -348,6 +364,8 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct fleet *fleet = worker->fleet;
+    /* Small fleets are cut into shares for the threads. Batches are whole blocks: blocks then
+     * start at the same rows for every number of threads, and so does their entropy. */
     size_t batch = at_most(fleet->setup.rows / fleet->setup.threads + 1, BATCH_ROWS);
     batch = (batch + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
     int16_t *rows = malloc(batch * fleet->width * sizeof *rows);
@@ -367,7 +385,8 @@ static void *work(void *argument)
 }
 
 /* Run the first worker on this thread, the others on their own. A thread that cannot be started
- * is run here, so that fewer threads only take longer. */
+ * is run here, so that fewer threads only take longer. The status is that of the first worker in
+ * number that failed, whichever failed first in time. All have ended when this returns. */
 static enum tremolo_status run_workers(struct worker *workers, unsigned threads)
 {
     enum tremolo_status status = TREMOLO_OK;

@@ -9,7 +9,11 @@
  * the core gives them, without ledger or bytes: the core would take ten times as long.
  *
  * Results depend on the seed alone, never on the number of threads: each device has its own
- * entropy, drawn from the seed, and sums are exact. */
+ * entropy, drawn from the seed, and sums are exact.
+ *
+ * Round 0 comes first and later rounds follow it: in round 0 a device enrols, and its first
+ * report's id decides its bucket, which all later rounds share. A fleet is used by one thread at
+ * a time; its own threads live only within a call. */
 #ifndef TREMOLO_LAB_FLEET_H
 #define TREMOLO_LAB_FLEET_H
 
@@ -26,6 +30,8 @@
 #include "tremolo_progress.h"
 #include "release.h"
 
+/* What is simulated. The pointers are borrowed: X, y and study for fleet_new() alone, progress
+ * and reports until fleet_free(). */
 struct fleet_setup {
     const double *X; /* rows * dimension scaled features, row by row */
     const double *y; /* rows scaled responses */
@@ -53,6 +59,8 @@ struct fleet_device {
     uint64_t counter;
 };
 
+/* Prepared once, then read by all threads of a call. A thread writes only the buckets and devices
+ * of the rows that it was dealt, so no lock is needed. */
 struct fleet {
     struct fleet_setup setup; /* X and y are read by fleet_new() only */
     size_t d;
@@ -68,18 +76,23 @@ struct fleet {
     struct fleet_device *devices; /* all of them; NULL with one round */
 };
 
-/* Copies the data in the devices' own integers. Free with fleet_free. */
+/* Copies the data in the devices' own integers. Free with fleet_free. On failure *fleet is
+ * untouched and nothing is left to free. The memory it takes is four bytes for each number of
+ * each row, one byte a row for the bucket and, with several rounds of reports by the core, a
+ * ledger for each device. */
 enum tremolo_status fleet_new(struct fleet **fleet, const struct fleet_setup *setup);
+/* Accepts NULL. */
 void fleet_free(struct fleet *fleet);
 
-/* One round: every device reports once. V holds request.vectors rows of d
- * numbers, or is NULL without modulation. The evidence is the caller's; so is
- * the same once more in *copy, unless copy is NULL. */
+/* One round: every device reports once. V holds request.vectors rows of d numbers, or is NULL
+ * without modulation. The evidence is the caller's; so is the same once more in *copy, unless
+ * copy is NULL. After a failure *evidence is untouched. */
 enum tremolo_status fleet_release(struct tremolo_debiased **evidence,
                                   struct tremolo_debiased **copy, struct fleet *fleet,
                                   uint16_t round, const double *V);
 
-/* One ballot of every device; the result is the caller's. */
+/* One ballot of every device; the result is the caller's. BAD_ARGUMENT when the sums hold no
+ * ballot. */
 enum tremolo_status fleet_ballots(struct tremolo_ballot **ballots, struct fleet *fleet);
 
 /* ---- fleet_ballot.c */
@@ -96,14 +109,19 @@ struct ballot_point {
     int16_t response; /* when it is public, else 0 */
 };
 
+/* Raw values of one device, d features and then the response, as the point on which its scores
+ * depend. The same integers as on a device, bit for bit. */
 void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *study,
                         const int32_t *raw);
 
-/* The answer at a rank; `lane` and `wide` as of expand_row(). */
+/* The answer at a rank; `lane` and `wide` as of expand_row(). The result is the number of a
+ * block, 0 to 7, above TREMOLO_BALLOT_SIGNS bits for the pattern of signs. Rank 0 is the answer
+ * with the largest score. */
 unsigned fleet_ballot_answer(const struct ballot_point *point, const struct expand_keys *keys,
                              size_t lane, unsigned rank, bool wide);
 
-/* Write the rows of `count` devices from `from`, and their buckets. */
+/* Write the rows of `count` devices from `from`, and their buckets. `from` must be the start of a
+ * block of the fleet, since it selects the entropy. */
 void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count);
 
 #endif

@@ -5,7 +5,11 @@
  * B k D words of ChaCha8 a device. The eight blocks fill the lanes: word p of block b is lane b of
  * vector p. So their bits are counted in the registers that made them and multiplied with one number
  * of the point for all of them, and nothing is stored. An entry counts from 16 down; that is
- * subtracted from each row at once. */
+ * subtracted from each row at once.
+ *
+ * All arithmetic is that of the device: 32-bit integers, the same shifts, the same rounding. A
+ * test that compares answers with the core's would fail if a single step differed. Lanes that
+ * need a sign are cast to signed_lanes for the shift or comparison alone. */
 #include "fleet.h"
 
 #include <math.h>
@@ -31,8 +35,9 @@ typedef int32_t signed_lanes __attribute__((vector_size(4 * CHACHA_LANES)));
 
 /* ------------------------------------------------------------- the point */
 
-/* A raw value in half ranges about the middle of its range, in 2^-16, clamped to `reach`;
- * rounded toward zero as by the device. */
+/* A raw value in half ranges about the middle of its range, in 2^-16, clamped to `reach`; rounded
+ * toward zero as by the device. The product of distance and 2^16 needs 64 bits, as ranges of
+ * 32-bit bounds have up to 32 bits themselves. */
 static int32_t place(int32_t raw, const struct tremolo_bounds *range, int64_t reach)
 {
     int64_t width = (int64_t)range->high - range->low, most = width * reach;
@@ -53,7 +58,8 @@ static uint32_t square_of(int32_t value)
     return (uint32_t)value * (uint32_t)value;
 }
 
-/* For the length alone: its leading bit decides the shift. */
+/* For the length alone: its leading bit decides the shift. The low ROUGH_SHIFT bits are dropped
+ * first, so that the squares of all coordinates can be summed in 32 bits. */
 static uint32_t rough_square(int32_t value)
 {
     return square_of(value >> ROUGH_SHIFT);
@@ -65,8 +71,11 @@ static uint32_t root(uint32_t square)
     return (uint32_t)sqrt((double)square);
 }
 
-/* What the products of a row have in common. The response, if it is entry `last` of the point, counts
- * 3/2 times with the constant and half with itself. */
+/* What the products of a row have in common. The response, if it is entry `last` of the point,
+ * counts 3/2 times with the constant and half with itself. Entries of directions count bits of a
+ * word, which are MIDDLE on average. `after` sums the factors to the right of the diagonal, so
+ * that `start` subtracts MIDDLE times all factors of the row at once; it also holds the half that
+ * rounds the row's shift to nearest. 46341 / 2^16 is 1 / sqrt(2). */
 static void find_rows(struct ballot_point *point, size_t last)
 {
     int32_t *value = point->value;
@@ -122,6 +131,8 @@ void fleet_ballot_point(struct ballot_point *point, const struct tremolo_study *
 
 /* ------------------------------------------------------------- scores */
 
+/* The generator of one device, eight blocks of directions in its lanes. Sixteen words are made at
+ * a time; `used` counts those consumed. */
 struct stream {
     chacha_lanes state[16];
     chacha_lanes bits[16]; /* set in each of the next words */
@@ -181,7 +192,10 @@ CHACHA_INLINE void score_blocks(chacha_lanes score[SIGNS], const struct ballot_p
 
 /* ------------------------------------------------------------- the answer */
 
-/* Answers in the order of their keys: larger scores first, equal ones by number. */
+/* Answers in the order of their keys: larger scores first, equal ones by number. Adding 2^30
+ * makes scores below that size positive, and the shifts keep bits 15 to 30 of it: scores that
+ * agree there are ties. A key holds the score inverted above the answer's number, so the order of
+ * keys is total and no two keys are equal. */
 CHACHA_INLINE void order_answers(chacha_lanes key[PATTERNS], const chacha_lanes score[SIGNS])
 {
     for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
@@ -197,7 +211,9 @@ CHACHA_INLINE void order_answers(chacha_lanes key[PATTERNS], const chacha_lanes 
     }
 }
 
-/* The answer with exactly `rank` smaller keys, found bit by bit: keys differ. */
+/* The answer with exactly `rank` smaller keys, found bit by bit: keys differ. `found` grows to
+ * the largest number that has at most `rank` keys below it, which is the key itself. This takes
+ * KEY_BITS passes over the keys and moves none of them. */
 CHACHA_INLINE unsigned answer_at(const chacha_lanes key[PATTERNS], unsigned rank)
 {
     uint32_t found = 0;
@@ -235,6 +251,8 @@ CHACHA_INLINE unsigned answer_of(const struct ballot_point *point, const struct 
 }
 
 #if defined(__x86_64__)
+/* The same code compiled for wide registers. The choice is made at run time, because the library
+ * must also run on processors without them. */
 __attribute__((target("avx2"))) static unsigned answer_wide(const struct ballot_point *point,
                                                             const struct expand_keys *keys,
                                                             size_t lane, unsigned rank)
@@ -264,7 +282,8 @@ static uint32_t next_word(struct tremolo_random *source)
     return (uint32_t)(tremolo_random_bits(source) >> 32);
 }
 
-/* Uniform below `count`, which is at most 256. */
+/* Uniform below `count`, which is at most 256. Draws beyond are rejected, so every result is
+ * equally likely; at least half of the draws are kept. */
 static unsigned draw_below(struct tremolo_random *source, unsigned count)
 {
     unsigned mask = 1, drawn;
@@ -287,7 +306,9 @@ static unsigned draw_rank(struct tremolo_random *source, const struct tremolo_st
                : first + draw_below(source, TREMOLO_BALLOT_ANSWERS - first);
 }
 
-/* Each block has a stream of its own, so that threads do not matter. */
+/* Each block has a stream of its own, so that threads do not matter. Ids are drawn first, for all
+ * devices of the block, because the keys of EXPAND_LANES devices are derived from their ids
+ * together. */
 void fleet_ballot_block(int16_t *rows, struct fleet *fleet, size_t from, size_t count)
 {
     const struct tremolo_study *study = &fleet->study;

@@ -6,7 +6,12 @@
  * the study file agree about every constant.
  *
  * The accountant calibrates for sensitivity 1 and we scale. Exact noise does not depend on alpha
- * once alpha is undone. The paper's rule adds the modulation's share of the sensitivity to zCDP. */
+ * once alpha is undone. The paper's rule adds the modulation's share of the sensitivity to zCDP.
+ *
+ * Planning answers before anything is written or measured, so every number rests on guesses of
+ * the caller: how much features vary, how they correlate, and what share of the response they
+ * explain. The result is an expectation, not a bound; only the attacks are upper bounds, by the
+ * accountant. */
 #include "tremolo_planning.h"
 
 #include <math.h>
@@ -21,7 +26,9 @@
 #include "release.h"
 #include "tremolo_study_file.h"
 
+/* More devices than could be had: searches end here and say UNREACHABLE. */
 #define MAX_DEVICES 1e15
+/* The probability with which an effect of the asked size is found, by convention. */
 static const double wanted_power = 0.8;
 
 /* The other release is a noisy sample. */
@@ -50,7 +57,9 @@ void tremolo_plan_begin(struct tremolo_plan_request *request)
     };
 }
 
-/* The number of devices is the caller's: a study's limit need not be what is expected. */
+/* The number of devices is the caller's: a study's limit need not be what is expected. A clip
+ * that equals the box is stored as 0, "clips nothing", so that a plan with fewer features does
+ * not keep the radius of the larger box. */
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study)
 {
@@ -76,7 +85,8 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
 }
 
 /* A ballot's epsilon is limited by the integers of its law. Each ballot of a device has a share
- * of the budget. */
+ * of the budget. False with the member that is at fault. The limits are the accountant's, per
+ * ballot. */
 static bool check_ballot(const struct tremolo_plan_request *request,
                          struct tremolo_refusal *refusal)
 {
@@ -123,7 +133,9 @@ bool tremolo_plan_settle(struct tremolo_plan_request *request, struct tremolo_re
 
 /* ---------------------------------------------------------------- guesses */
 
-/* The coefficient of features that share the guessed R^2 equally, scaled. */
+/* The coefficient of features that share the guessed R^2 equally, scaled. d uncorrelated features
+ * with the coefficient b explain d b^2 v of the response's variance, with v the variance of one;
+ * set equal to R^2 times that variance this gives b. */
 static double guessed_coefficient(const struct tremolo_plan_request *request)
 {
     const struct tremolo_plan_input *guess = &request->guess;
@@ -132,14 +144,15 @@ static double guessed_coefficient(const struct tremolo_plan_request *request)
 }
 
 /* How many times wider than guessed the interval of the least varying feature is: noise counts by
- * one over the variance. */
+ * one over the variance. 1 without a study, which alone says how little a feature can vary. */
 static double widening(const struct tremolo_plan_request *request)
 {
     double least = request->least_variance;
     return least > 0.0 ? fmax(request->guess.feature_variance / least, 1.0) : 1.0;
 }
 
-/* Half the width of an interval in standard errors, by Student's law as in estimates. */
+/* Half the width of an interval in standard errors, by Student's law as in estimates. The
+ * jackknife's degrees of freedom are one less than the number of buckets. */
 static double interval_quantile(double level)
 {
     return tremolo_student_quantile(0.5 + 0.5 * level, TREMOLO_BUCKETS - 1);
@@ -153,8 +166,10 @@ static double finite_or_none(double devices)
 
 /* ---------------------------------------------------------------- noisy samples */
 
-/* Two samples differ by at most the distance, or by the diameter of the ball that all of them
- * are clipped to. The whole box has the radius sqrt(coordinates). */
+/* Two samples differ by at most the distance, or by the diameter of the ball that all of them are
+ * clipped to. The whole box has the radius sqrt(coordinates). In half ranges, l2: a coordinate
+ * runs from -1 to 1, so a box of k coordinates has corners at sqrt(k) from its middle, and two
+ * opposite ones are twice that apart. */
 double tremolo_plan_sensitivity(const struct tremolo_plan_request *request)
 {
     if (request->distance > 0.0) {
@@ -167,7 +182,9 @@ double tremolo_plan_sensitivity(const struct tremolo_plan_request *request)
     return 2.0 * radius;
 }
 
-/* Noise sd of one release, per coordinate, alpha undone. */
+/* Noise sd of one release, per coordinate, alpha undone. Infinite when no noise satisfies the
+ * request; the plan then has no finite error. All of a device's samples are paid for together,
+ * which is why their number enters here. */
 static double noise_of(const struct tremolo_plan_request *request)
 {
     struct tremolo_certified sigma;
@@ -187,7 +204,9 @@ static double noise_of(const struct tremolo_plan_request *request)
 }
 
 /* The guesses with the noise of this request. A wave adds its mean square along each of the
- * directions, and alpha is undone as for the noise. */
+ * directions, and alpha is undone as for the noise. The mean square of a wave of amplitude lambda
+ * / sqrt(m) is lambda^2 / (2 m), with m vectors; dividing by (1 - alpha)^2 brings it to the scale
+ * on which alpha is undone. */
 static struct tremolo_plan_input sample_input(const struct tremolo_plan_request *request)
 {
     struct tremolo_plan_input input = request->guess;
@@ -201,7 +220,9 @@ static struct tremolo_plan_input sample_input(const struct tremolo_plan_request 
     return input;
 }
 
-/* How often an attacker is right at most about two people `distance` apart. */
+/* How often an attacker is right at most about two people `distance` apart. Gaussian noise of sd
+ * sigma on two points that are `distance` apart is mu-GDP with mu = distance / sigma, and k
+ * samples of a device compose to sqrt(k) times that. 1 where the accountant refuses. */
 static double sample_attack(double *mu, const struct tremolo_plan_request *request, double distance)
 {
     struct tremolo_certified accuracy;
@@ -209,8 +230,9 @@ static double sample_attack(double *mu, const struct tremolo_plan_request *reque
     return tremolo_attack_accuracy(&accuracy, *mu) == TREMOLO_OK ? accuracy.upper : 1.0;
 }
 
-/* A promise for near pairs says little about others. These are the pairs that a reader thinks
- * of. */
+/* A promise for near pairs says little about others. These are the pairs that a reader thinks of.
+ * No typical pair is farther apart than the widest one, which a clip can bring closer than the
+ * box. */
 static void fill_attacks(struct tremolo_plan_attacks *attacks,
                          const struct tremolo_plan_request *request)
 {
@@ -226,7 +248,9 @@ static void fill_attacks(struct tremolo_plan_attacks *attacks,
     attacks->any_two = sample_attack(&other, request, attacks->widest);
 }
 
-/* As `study` files are calibrated: in half ranges, one round, all samples of a device paid for. */
+/* As `study` files are calibrated: in half ranges, one round, all samples of a device paid for.
+ * The study is built by the same call as a study file, so that rounding to integers is the
+ * file's. */
 static enum tremolo_status fill_samples(struct tremolo_study *study,
                                         const struct tremolo_plan_request *request)
 {
@@ -253,8 +277,9 @@ static enum tremolo_status fill_samples(struct tremolo_study *study,
 
 /* ---------------------------------------------------------------- ballots */
 
-/* The study of one round that would be written. Its integers give h, g and the law of ballots, and
- * the noise of samples. It has no bounds. */
+/* The study of one round that would be written. Its integers give h, g and the law of ballots,
+ * and the noise of samples. It has no bounds. The bounds are needed while it is made and are this
+ * function's own, so the pointer is cleared before it returns. */
 static enum tremolo_status study_of(struct tremolo_study *study,
                                     const struct tremolo_plan_request *request)
 {
@@ -278,7 +303,8 @@ static struct tremolo_rank_law law_of(const struct tremolo_study *study)
     return (struct tremolo_rank_law){study->rank_first, study->rank_top};
 }
 
-/* The integers of the study give h, g and the scale of an answer; all else is guessed. */
+/* The integers of the study give h, g and the scale of an answer; all else is guessed. *input is
+ * filled in either case; after a failure its numbers are of no use. */
 static enum tremolo_status ballot_input(struct tremolo_ballot_plan_input *input,
                                         const struct tremolo_plan_request *request)
 {
@@ -316,7 +342,9 @@ static enum tremolo_status plan_ballots(struct tremolo_ballot_plan *plan,
 }
 
 /* Devices for a standard error, which falls as devices grow, and faster than their root while
- * noise hides the features' moments. So the number is found by bisection. */
+ * noise hides the features' moments. So the number is found by bisection. Halving is done on the
+ * logarithm, because the answer may be 10^3 or 10^12. The largest number is tried first: if it is
+ * not enough, none is. *devices is untouched on failure. */
 static enum tremolo_status ballots_for_error(double *devices,
                                              const struct tremolo_plan_request *request,
                                              double standard_error)
@@ -343,7 +371,8 @@ static enum tremolo_status ballots_for_error(double *devices,
     return status;
 }
 
-/* What pure epsilon alone allows: e^epsilon / (1 + e^epsilon). */
+/* What pure epsilon alone allows: e^epsilon / (1 + e^epsilon). An upper bound for every mechanism
+ * with that epsilon; 1 where the accountant refuses. */
 static double attack_by_epsilon(double epsilon)
 {
     struct tremolo_certified accuracy;
@@ -394,7 +423,8 @@ static double attack_on_sums(double noise, double epsilon)
 }
 
 /* Pure epsilon for any two people, everything protected. The server needs no ballots, only the
- * points' bounded products. */
+ * points' bounded products. The lever's request is changed to what was evaluated, apart from
+ * epsilon, which is put back. */
 static void evaluate_trust(struct tremolo_plan_lever *lever)
 {
     struct tremolo_plan_request *request = &lever->request;
@@ -420,8 +450,9 @@ static void evaluate_trust(struct tremolo_plan_lever *lever)
 
 /* ---------------------------------------------------------------- either release */
 
-/* What the request will give. R^2 and what is compared with refer to the response as it is, without
- * its noise. */
+/* What the request will give. R^2 and what is compared with refer to the response as it is,
+ * without its noise. The public-response error and the minimax errors come from tremolo_plan()
+ * for either release. *result is untouched on failure. */
 static enum tremolo_status expect(struct tremolo_plan_result *result,
                                   const struct tremolo_plan_request *request)
 {
@@ -460,7 +491,9 @@ static double devices_needed(const struct tremolo_plan_request *request)
     return finite_or_none(wider * wider * tremolo_plan_needed(&input));
 }
 
-/* Devices for a half width, or for an effect where that is NaN. */
+/* Devices for a half width, or for an effect where that is NaN. An effect is found with
+ * probability p when it is t + z_p standard errors from zero, t being the quantile of the
+ * interval and z_p the normal one of p. */
 static enum tremolo_status devices_for(double *devices, const struct tremolo_plan_request *request,
                                        double half_width, double effect)
 {
@@ -528,7 +561,8 @@ static void name_lever(struct tremolo_plan_lever *lever)
     }
 }
 
-/* The next lever: the request, for the caller to change. */
+/* The next lever: the request, for the caller to change. There is room for all levers of
+ * fill_levers(): TREMOLO_PLAN_LEVERS_MAX counts them. */
 static struct tremolo_plan_request *add(struct tremolo_plan_answer *answer,
                                         enum tremolo_plan_lever_kind kind,
                                         const struct tremolo_plan_request *request)
@@ -653,8 +687,9 @@ static bool ballot_liars(double *honest, double *push, const struct tremolo_plan
     return true;
 }
 
-/* The robust estimate keeps rows up to the law's limits, so a careful liar stays just below
- * them. */
+/* The robust estimate keeps rows up to the law's limits, so a careful liar stays just below them.
+ * f push = (n - f) b v solved for f, rounded up to whole devices. With public responses the sign
+ * is that of the product with the response as it was sent. */
 double tremolo_plan_liars(const struct tremolo_plan_request *request)
 {
     struct tremolo_study study;
@@ -674,7 +709,9 @@ double tremolo_plan_liars(const struct tremolo_plan_request *request)
 
 /* ---------------------------------------------------------------- the answer */
 
-/* The least coefficient is for the feature that varies least, as the number of devices is. */
+/* The least coefficient is for the feature that varies least, as the number of devices is. The
+ * ratio falls with the root of the number of devices n, so n times the square of the excess
+ * brings it to its limit. */
 static void fill_verdict(struct tremolo_plan_answer *answer,
                          const struct tremolo_plan_request *request)
 {
@@ -779,7 +816,8 @@ static json_t *result_json(const struct tremolo_plan_result *r)
                      r->estimation_minimax);
 }
 
-/* The calibration, sensitivity and noise belong to noisy samples alone. */
+/* The calibration, sensitivity and noise belong to noisy samples alone. Keys that were not asked
+ * for are left out. A failure of any allocation ends in NULL, because the document latches it. */
 char *tremolo_plan_json(const struct tremolo_plan_request *request,
                         const struct tremolo_plan_answer *answer)
 {

@@ -1,6 +1,9 @@
 /* refuse.h -- say why something is refused, and return false.
  *
- * Both functions are written as `return good || refuse(...)`. */
+ * Both functions are written as `return good || refuse(...)`.
+ *
+ * The sentence is cut where the buffer ends, and always ended by a zero. Formats limit names and
+ * cells, as in '%.80s', so that what follows them is not cut off. */
 #ifndef TREMOLO_LAB_REFUSE_H
 #define TREMOLO_LAB_REFUSE_H
 

@@ -5,7 +5,11 @@
  * never copied: a design reads each number once, in place.
  *
  * A study is written before there are data, so a header alone must do: its names, and what columns
- * look like where some rows follow. */
+ * look like where some rows follow.
+ *
+ * A file is refused as a whole at its first mistake, and never repaired: a guess about one cell
+ * would change a study's result without a trace. Limits on columns, rows, fields and text bound
+ * what a file can make us allocate. */
 #include "table.h"
 
 #include <csv.h>
@@ -22,6 +26,8 @@
 #include "study_internal.h"
 #include "words.h"
 
+/* Text is read by the chunk, of a file that may be larger than memory; at most TEXT_BYTES_MAX of
+ * it is kept. */
 enum { CHUNK_BYTES = 1 << 16 };
 
 #define TEXT_BYTES_MAX ((size_t)4 << 30)
@@ -64,7 +70,8 @@ static bool is_utf8(const void *bytes, size_t length)
     return true;
 }
 
-/* What is wrong with a field's bytes, as a phrase with its remedy; NULL: nothing. */
+/* What is wrong with a field's bytes, as a phrase with its remedy; NULL: nothing. The same checks
+ * hold for cells of a file and for names and words of a program. The text is static. */
 static const char *field_problem(const void *field, size_t length)
 {
     if (length > 0 && memchr(field, 0, length) != NULL) {
@@ -76,7 +83,9 @@ static const char *field_problem(const void *field, size_t length)
     return length > TREMOLO_TABLE_FIELD_BYTES_MAX ? "the field is too long" : NULL;
 }
 
-/* What libcsv's callbacks share. The first problem stays. */
+/* What libcsv's callbacks share. The first problem stays. Capacities are those of the table's
+ * arrays, in entries. Cells are kept as offsets, not pointers, because the text moves when it
+ * grows. */
 struct reading {
     struct tremolo_table *table;
     size_t text_bytes, text_capacity;
@@ -104,8 +113,10 @@ static void fail(struct reading *reading, const char *format, ...)
     reading->failed = true;
 }
 
-/* Grow the array of `size`-byte entries that the pointer at array_pointer points to, by
- * doubling until it holds `needed`. On failure it stays as it is. */
+/* Grow the array of `size`-byte entries that the pointer at array_pointer points to, by doubling
+ * until it holds `needed`. On failure it stays as it is. The pointer is copied in and out by
+ * memcpy(), because the types of the arrays differ. `wanted` cannot overflow: limits on text and
+ * rows are checked by the callers. */
 static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t size)
 {
     void *array = NULL;
@@ -162,7 +173,8 @@ static void on_field(void *field, size_t length, void *context)
     reading->text_bytes += length + 1;
 }
 
-/* The first record gives the names; its cells are no data. */
+/* The first record gives the names; its cells are no data. Names are copied, and the text starts
+ * again at 0. A name that is empty is allowed, but not twice. */
 static void end_header(struct reading *reading)
 {
     struct tremolo_table *table = reading->table;
@@ -226,7 +238,8 @@ static size_t mark_bytes(const char *text, size_t length)
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* The most frequent candidate outside quotes in the first line. */
+/* The most frequent candidate outside quotes in the first line. Of equally frequent ones the
+ * first of `candidates` wins, so a single column has a comma. */
 static char find_separator(const char *text, size_t length)
 {
     static const char candidates[] = ",;\t|";
@@ -283,7 +296,8 @@ static void parse(struct reading *reading, FILE *file)
     free(chunk);
 }
 
-/* The message begins with the path, the reason follows. */
+/* The message begins with the path, the reason follows. The reason is copied first, because both
+ * sentences share the caller's buffer. */
 bool tremolo_table_read(struct tremolo_table **table, const char *path,
                         char error[TREMOLO_TABLE_ERROR_BYTES])
 {
@@ -336,7 +350,8 @@ size_t tremolo_table_find(const struct tremolo_table *table, const char *name)
     return tremolo_words_find(name, (const char *const *)table->name, table->columns);
 }
 
-/* The list is TREMOLO_TABLE_MISSING. */
+/* The list is TREMOLO_TABLE_MISSING. Letters may be in either case, since programs spell it
+ * differently. */
 bool tremolo_table_is_missing(const char *text)
 {
     static const char *const spelled[] = {"", "NA", "N/A", "NaN", "null", "?"};
@@ -347,7 +362,8 @@ bool tremolo_table_is_missing(const char *text)
     return missing;
 }
 
-/* strtod alone would take "inf", "nan" and hexadecimal. */
+/* strtod alone would take "inf", "nan" and hexadecimal. *value is written only if the text is a
+ * number. */
 bool tremolo_table_is_number(const char *text, double *value)
 {
     char *end = NULL;
@@ -363,7 +379,8 @@ bool tremolo_table_is_number(const char *text, double *value)
     return true;
 }
 
-/* A number longer than the copy is no number that a person wrote. */
+/* A number longer than the copy is no number that a person wrote. Only the first comma is
+ * replaced, so that 1,000,000 is not taken for a fraction. */
 bool tremolo_table_has_decimal_comma(const char *text)
 {
     char copy[64];
@@ -384,7 +401,8 @@ bool tremolo_table_has_decimal_comma(const char *text)
 /* ---------------------------------------------------------------- a program's columns */
 
 /* What a file cannot have wrong in memory: names and words must be text, codes must lie within
- * the words. */
+ * the words. Numbers need no check here: a NaN is a missing value, and infinities are refused
+ * when a row is read. */
 static bool check_column(const struct tremolo_table_column *column, size_t rows, size_t number,
                          char *error)
 {
@@ -408,7 +426,8 @@ static bool check_column(const struct tremolo_table_column *column, size_t rows,
     return true;
 }
 
-/* Only names are copied; numbers, codes and words stay where the program has them. */
+/* Only names are copied; numbers, codes and words stay where the program has them. `columns` is
+ * counted up with the names, so that a table that was only begun can be freed. */
 bool tremolo_table_of_columns(struct tremolo_table **table,
                               const struct tremolo_table_column *columns, size_t count, size_t rows,
                               char error[TREMOLO_TABLE_ERROR_BYTES])
@@ -461,8 +480,8 @@ bool tremolo_table_holds_numbers(const struct tremolo_table *table, size_t colum
     return table->column != NULL && table->column[column].numbers != NULL;
 }
 
-/* Numbers in memory have no text. One is made when a message needs it, so it need not outlive
- * the next. */
+/* Numbers in memory have no text. One is made when a message needs it, so it need not outlive the
+ * next. A missing word is the empty text, as in a file. */
 const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column)
 {
     static _Thread_local char text[32];
@@ -588,7 +607,8 @@ bool tremolo_csv_header_parse(struct tremolo_csv_header *header, const char *tex
 
 static const char digits[] = "0123456789";
 
-/* Three numbers and two separators, a time after them or not: 2024-03-01, 1/3/24. */
+/* Three numbers and two separators, a time after them or not: 2024-03-01, 1/3/24. The separators
+ * must be equal, so that 1.5/2 or a range of numbers is none. */
 static bool is_date(const char *cell)
 {
     size_t first = strspn(cell, digits);
@@ -605,7 +625,8 @@ static bool is_date(const char *cell)
     return third >= 1 && third <= 4;
 }
 
-/* Digits that name something: with a zero in front, or under a name that says so. */
+/* Digits that name something: with a zero in front, or under a name that says so. The letters at
+ * the end of the name are compared, so that user_id and home.zip count. */
 static bool is_code(const char *name, const char *cell)
 {
     static const char *const words[] = {"id", "zip", "zipcode", "postcode", "plz", "code"};
@@ -638,16 +659,17 @@ enum tremolo_column_look tremolo_column_look(const char *name, const char *cell)
     return answer ? TREMOLO_LOOKS_YES_NO : is_date(cell) ? TREMOLO_LOOKS_DATE : TREMOLO_LOOKS_WORDS;
 }
 
-/* What was seen of a column: its different words while a category could have as many, and
- * whether all are 0 or 1. */
+/* What was seen of a column: its different words while a category could have as many, and whether
+ * all are 0 or 1. The words are copies, which conclude() frees. */
 struct seen {
     char *word[TREMOLO_STUDY_MAX_LEVELS];
     size_t words;
     bool has[2], other, too_many;
 };
 
-/* The first present cell decides what the column looks like; all of them decide how many words
- * it has and whether it is only 0 and 1. */
+/* The first present cell decides what the column looks like; all of them decide how many words it
+ * has and whether it is only 0 and 1. Words are kept up to TREMOLO_STUDY_MAX_LEVELS of them; one
+ * more sets `too_many`, and no number of rows needs more memory. */
 static void look_at(enum tremolo_column_look *look, struct seen *seen, const char *name,
                     const char *cell)
 {

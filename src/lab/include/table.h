@@ -14,8 +14,10 @@ enum {
 
 /* The text of a cell; that of a number in memory holds until the thread's next call. */
 const char *tremolo_table_cell(const struct tremolo_table *table, size_t row, size_t column);
+/* True if the cell holds no value. `row` counts from 0 to rows - 1 and `column` to columns - 1
+ * here and below; neither is checked. */
 bool tremolo_table_is_missing_at(const struct tremolo_table *table, size_t row, size_t column);
-/* Is the cell a finite number? */
+/* Is the cell a finite number? *value is untouched when it is not. */
 bool tremolo_table_number_at(double *value, const struct tremolo_table *table, size_t row,
                              size_t column);
 /* Does a program hold the column as numbers, so that no cell can be a word? */
@@ -35,6 +37,8 @@ bool tremolo_table_has_decimal_comma(const char *text);
 
 /* ---- the first line alone: a study is written before there are data */
 
+/* What a header says. Names are owned and freed by tremolo_csv_header_free(). `bytes` leads to
+ * the next line; `problem` is a static phrase, and its column counts from 1. */
 struct tremolo_csv_header {
     char *name[TREMOLO_CSV_HEADER_NAMES_MAX];
     size_t count;
@@ -58,6 +62,7 @@ void tremolo_csv_header_looks(enum tremolo_column_look looks[TREMOLO_CSV_HEADER_
 
 /* What a column of that name holds when this is one of its cells. */
 enum tremolo_column_look tremolo_column_look(const char *name, const char *cell);
+/* Frees the names; the struct itself is the caller's. */
 void tremolo_csv_header_free(struct tremolo_csv_header *header);
 
 #endif

@@ -30,6 +30,8 @@ enum {
 
 struct tremolo_study_file;
 
+/* Owned by the caller and freed by tremolo_design_free(). Values are in the columns' own units;
+ * scaling comes later, with a split. */
 struct tremolo_design {
     size_t rows, features;
     size_t dropped;                   /* rows with a missing value */
@@ -54,6 +56,8 @@ enum tremolo_missing {
     TREMOLO_MISSING_MEAN = 2, /* the column's mean, or its most frequent level; not private */
 };
 
+/* What is asked of a table. All pointers are borrowed for the call. With neither features nor
+ * terms every column but the response is a feature. */
 struct tremolo_design_wish {
     const struct tremolo_study_file *study; /* kinds, levels and fillings of columns; or NULL */
     const char *response;                   /* may be NULL when the terms name it, "y ~ ..." */
@@ -64,10 +68,13 @@ struct tremolo_design_wish {
     enum tremolo_missing missing;
 };
 
-/* Levels come in the order of the study. Constant columns are refused. */
+/* Levels come in the order of the study. Constant columns are refused. False with a sentence in
+ * `error` and *design untouched. The table is needed for the call only if it was read from a
+ * file. */
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
                           const struct tremolo_design_wish *wish,
                           char error[TREMOLO_TABLE_ERROR_BYTES]);
+/* Empties the struct, so freeing it twice is harmless. */
 void tremolo_design_free(struct tremolo_design *design);
 
 /* Take the public bounds of the columns, and the response's unit, from a study. False

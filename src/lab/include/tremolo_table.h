@@ -59,6 +59,7 @@ bool tremolo_table_read(struct tremolo_table **table, const char *path,
 bool tremolo_table_of_columns(struct tremolo_table **table,
                               const struct tremolo_table_column *columns, size_t count, size_t rows,
                               char error[TREMOLO_TABLE_ERROR_BYTES]);
+/* Frees what was read or copied; columns in memory stay the caller's. Accepts NULL. */
 void tremolo_table_free(struct tremolo_table *table);
 
 #ifdef __cplusplus
