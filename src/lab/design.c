@@ -1,18 +1,17 @@
 /* design.c -- from a table to the numbers of a regression.
  *
  * First each wanted column gets a plan: a number, a question or a category, and what replaces a
- * missing cell. A column is numeric when more than half of its present cells are numbers; any other
- * cell in it is then a mistake and named. Otherwise it is a category. What a study says of a column
- * comes before what its cells look like. Then the rows are filled in, terms computed, and rows
- * without a value dropped and counted.
+ * missing cell. A column is numeric when more than half of its present cells are numbers; any
+ * other cell in it is then a mistake and named. Otherwise it is a category. What a study says of
+ * a column comes before what its cells look like. Then the rows are filled in, terms computed,
+ * and rows without a value dropped and counted.
  *
- * Bounds that are read off the data are not private; a study states them beforehand. A column finds
- * its bounds by name. One-hot columns ("region=Sued") lie between 0 and 1 in every study, so the
- * feature's own name is enough.
+ * Bounds that are read off the data are not private; a study states them beforehand. A column
+ * finds its bounds by name. One-hot columns ("region=Sued") lie between 0 and 1 in every study,
+ * so the feature's own name is enough.
  *
- * A design is the only place where cells become numbers for simulations, reproductions and the
- * study that is made of a table. It is not changed after it was built, except for the bounds that
- * are set on it. All sentences name the first offence in the order of the table. */
+ * A design is not changed after it was built, except for the bounds and the unit that are set on
+ * it. */
 #include "tremolo_design.h"
 
 #include <math.h>
@@ -125,7 +124,7 @@ static struct cells look_at(const struct tremolo_table *table, size_t column)
 /* Is it a column of numbers? Those with commas would otherwise become categories, or be called no
  * numbers: false with a sentence then. The majority decides, because a single mistyped cell must
  * not turn a column of numbers into a category of thousands of levels. A column without any
- * present cell is numeric by default and ends as a category here: none of none is no majority. */
+ * present cell has no such majority. */
 static bool find_kind(bool *numeric, const struct tremolo_table *table, size_t column, char *error)
 {
     *numeric = true;
@@ -217,7 +216,7 @@ static bool order_levels(struct column_plan *plan, const struct tremolo_study_fe
 }
 
 /* Levels that are the two answers to a question get their order. A column that answers in another
- * language stays a category of two levels, which gives the same fit under another name. */
+ * language stays a category of two levels, which becomes one 0/1 column as well. */
 static bool is_question(struct column_plan *plan)
 {
     static const char *const answers[][2] = {{"no", "yes"}, {"false", "true"}};
@@ -715,7 +714,7 @@ void tremolo_design_free(struct tremolo_design *design)
 }
 
 /* Public bounds where there are some. Those of the data are not private, and simulations say so.
- * A simulation needs them to say how far apart people can be in the columns' own units. */
+ * Kept reports and the estimates of simulations state them, in the columns' own units. */
 void tremolo_design_ranges(double *ranges, const struct tremolo_design *design)
 {
     for (size_t f = 0; f <= design->features; f++) {

@@ -2,7 +2,10 @@
  *
  * Rows are shuffled, split and scaled on the training rows; the method runs on them. Methods with
  * reports run a fleet (fleet.h). The others, which reproductions compare with, read the rows:
- * least squares, DP-SGD's noisy gradients, and a server that is trusted (AdaSSP). */
+ * least squares, DP-SGD's noisy gradients, and a server that is trusted (AdaSSP).
+ *
+ * Everything is in scaled units from the split on. The outcome stays in them; callers that show
+ * coefficients lead them back by the split's centres and scales. */
 #include "experiment.h"
 
 #include <math.h>
@@ -18,7 +21,8 @@
 
 /* ------------------------------------------------------------- splits */
 
-/* Fisher and Yates, with draws that follow from the seed and the place alone. */
+/* Fisher and Yates, with draws that follow from the seed and the place alone. The remainder
+ * favours small places by less than 2^-38 for as many rows as a table may have. */
 static void shuffle(size_t *order, size_t count, uint64_t seed)
 {
     for (size_t i = 0; i < count; i++) {
@@ -32,7 +36,8 @@ static void shuffle(size_t *order, size_t count, uint64_t seed)
     }
 }
 
-/* A feature of the training rows, or the response, and where its centre and scale are kept. */
+/* A feature of the training rows, or the response, and where its centre and scale are kept. With
+ * it features, which lie row by row, and the response are measured by the same code. */
 struct column {
     const char *name;
     double *values, *centre, *scale;
@@ -60,7 +65,9 @@ static double mean_of(const struct column *column)
     return sum / (double)column->count;
 }
 
-/* Find centre and scale; false when all values are the same. */
+/* Find centre and scale; false when all values are the same. Standard scaling divides by the
+ * standard deviation of the training rows; by bounds the lowest value becomes -1 and the highest
+ * 1. An infinite scale, of values too far apart, is refused like a constant. */
 static bool measure(const struct column *column, enum tremolo_scaling scaling)
 {
     const double *values = column->values;
@@ -78,7 +85,9 @@ static bool measure(const struct column *column, enum tremolo_scaling scaling)
     return high > low && *column->scale > 0 && isfinite(*column->scale);
 }
 
-/* By the range that nine of ten values lie in; false, too, without memory. */
+/* By the range that nine of ten values lie in; false, too, without memory. A copy is sorted for
+ * the quantiles, because the rows must stay in place. Centre and scale are written in either
+ * case; they are of use only after true. */
 static bool measure_range(const struct column *column)
 {
     double low = 0, high = 0;
@@ -113,7 +122,8 @@ static bool allocate(struct tremolo_split *split, size_t rows)
 }
 
 /* Scale by public bounds, which nothing in the data can change, or by the training rows; the name
- * of a constant column, or NULL. */
+ * of a constant column, or NULL. With public bounds no column is refused as constant: what the
+ * data hold has no influence. The text belongs to the design. */
 static const char *scale_all(struct tremolo_split *split, const struct tremolo_design *design,
                              enum tremolo_scaling scaling)
 {
@@ -136,8 +146,9 @@ static const char *scale_all(struct tremolo_split *split, const struct tremolo_d
     return NULL;
 }
 
-/* The least bounds and radius that alter no training row; a hair more, so
- * that rounding cannot clip. */
+/* The least bounds and radius that alter no training row; a hair more, so that rounding cannot
+ * clip. These are read off the data without public bounds, which is not private; a real study
+ * states them. */
 static void measure_bounds(struct tremolo_split *split, bool protect_all, bool bounds_are_public)
 {
     const double margin = 1 + 1e-9;
@@ -162,8 +173,9 @@ static void measure_bounds(struct tremolo_split *split, bool protect_all, bool b
     }
 }
 
-/* The rows held out are the same for every method and epsilon of a seed, so that their R^2 can
- * be compared. */
+/* The rows held out are the same for every method and epsilon of a seed, so that their R^2 can be
+ * compared. Shares are rounded down to whole rows, and the training rows take what is left. On
+ * failure *split is untouched. */
 enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char **constant,
                                        const struct tremolo_design *design, double valid_share,
                                        double test_share, enum tremolo_scaling scaling,
@@ -196,7 +208,8 @@ enum tremolo_status tremolo_split_make(struct tremolo_split *split, const char *
     return TREMOLO_OK;
 }
 
-/* Only the radius changes: devices clip, the split's rows stay as they are. */
+/* Only the radius changes: devices clip, the split's rows stay as they are. A device clamps each
+ * coordinate to the bound before it measures the norm, so that is repeated here. */
 size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool protect_all)
 {
     size_t beyond = 0;
@@ -261,7 +274,8 @@ bool tremolo_experiment_takes_rounds(enum tremolo_experiment_method method)
     return method == TREMOLO_EXPERIMENT_ITERATIVE || method == TREMOLO_EXPERIMENT_POOLED;
 }
 
-/* A ballot counts features up to this many half ranges, so predictions from ballots do, too. */
+/* A ballot counts features up to this many half ranges, so predictions from ballots do, too.
+ * Least squares on raw rows takes values as they are. */
 double tremolo_experiment_reach(const struct tremolo_experiment_options *options)
 {
     return options->release == TREMOLO_RELEASE_BALLOT && options->method != TREMOLO_EXPERIMENT_OLS
@@ -269,7 +283,8 @@ double tremolo_experiment_reach(const struct tremolo_experiment_options *options
                : INFINITY;
 }
 
-/* Rounds times samples of a device: all of them spend from one budget. */
+/* Rounds times samples of a device: all of them spend from one budget. DP-SGD counts too: each of
+ * its rounds reads every gradient again. */
 size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options)
 {
     bool rounds = tremolo_experiment_takes_rounds(options->method) ||
@@ -278,7 +293,8 @@ size_t tremolo_experiment_releases(const struct tremolo_experiment_options *opti
 }
 
 /* What a fleet needs to know. Modulation without vectors has no amplitude, and kept reports need
- * one thread, which writes them in order. */
+ * one thread, which writes them in order. The rows are the training rows, which come first in the
+ * split, so that no device holds a row that R^2 is measured on. */
 static struct fleet_setup setup_of(const struct tremolo_split *split,
                                    const struct tremolo_experiment_options *options, uint64_t seed)
 {
@@ -313,7 +329,9 @@ static struct fleet_setup setup_of(const struct tremolo_split *split,
 
 /* ------------------------------------------------------------ keeping them */
 
-/* The line before the reports: the study, and the way back to own units. */
+/* The line before the reports: the study, and the way back to own units. A file of reports can be
+ * fitted without the table: the header has the names, ranges and scales that a fit needs.
+ * STORAGE_FAILED if it cannot be written. */
 static enum tremolo_status save_header(const struct tremolo_split *split, const struct fleet *fleet,
                                        const struct tremolo_experiment_options *options)
 {
@@ -343,7 +361,8 @@ static enum tremolo_status save_header(const struct tremolo_split *split, const 
                                                                    : TREMOLO_STORAGE_FAILED;
 }
 
-/* What opens a round in the file, if there is one. */
+/* What opens a round in the file, if there is one. Vectors are written as they go over the wire,
+ * rounded to 2^-14, because devices see only these. */
 static enum tremolo_status save_round(const struct tremolo_experiment_save *save,
                                       const struct tremolo_study *study, size_t round,
                                       const double *V)
@@ -361,7 +380,8 @@ static enum tremolo_status save_round(const struct tremolo_experiment_save *save
 
 /* ------------------------------------------------------------- one release */
 
-/* By the regularised fit, unless the method has one of its own. */
+/* By the regularised fit, unless the method has one of its own. One-shot is the paper's ridge
+ * with a constant that is not chosen from the data. */
 static enum tremolo_status fit(struct tremolo_outcome *outcome,
                                const struct tremolo_experiment_options *options)
 {
@@ -375,8 +395,8 @@ static enum tremolo_status fit(struct tremolo_outcome *outcome,
     return status;
 }
 
-/* One round of noisy samples. The vectors are drawn about zero, because there is no estimate
- * yet. */
+/* One round of noisy samples. The vectors are drawn about zero, because there is no estimate yet.
+ * What was made before a failure stays in the outcome, which the caller frees. */
 static enum tremolo_status run_single(struct tremolo_outcome *outcome, struct fleet *fleet,
                                       const struct tremolo_experiment_options *options,
                                       uint64_t seed)
@@ -414,6 +434,8 @@ static enum tremolo_status run_ballots(struct tremolo_outcome *outcome, struct f
 
 /* ------------------------------------------------------------------ rounds */
 
+/* What release_round() needs from one call to the next. The list has room for all rounds; `kept`
+ * of them are filled and owned here. */
 struct rounds {
     struct fleet *fleet;
     const struct tremolo_experiment_save *save;
@@ -438,7 +460,9 @@ static enum tremolo_status release_round(void *context, size_t round, const doub
     return status;
 }
 
-/* Inference rests on all rounds together, whichever iterate predicts. */
+/* Inference rests on all rounds together, whichever iterate predicts. The iterative method keeps
+ * the last iterate as its coefficients; the pooled one replaces it by a fit to the evidence of
+ * all rounds. */
 static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fleet *fleet,
                                       const struct tremolo_experiment_options *options,
                                       uint64_t seed)
@@ -472,7 +496,8 @@ static enum tremolo_status run_rounds(struct tremolo_outcome *outcome, struct fl
 
 /* --------------------------------------------------------------- baselines */
 
-/* Clipped gradients of two people differ by at most 2 C, for any two. */
+/* Clipped gradients of two people differ by at most 2 C, for any two. Epsilon is computed back
+ * from the noise, so that the outcome states what was spent rather than what was asked. */
 static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
                                       const struct tremolo_split *split,
                                       const struct tremolo_experiment_options *options,
@@ -505,7 +530,9 @@ static enum tremolo_status run_dp_sgd(struct tremolo_outcome *outcome,
     return tremolo_dpsgd(outcome->beta, split->X, split->y, split->train, split->d, &dpsgd);
 }
 
-/* Any two people, whatever neighbours the options name. */
+/* Any two people, whatever neighbours the options name. The noise is for sensitivity 1 and is
+ * scaled by the fit itself. The radius is the largest norm of the training rows; that is read off
+ * the data and helps this baseline, so comparisons with it are cautious. */
 static enum tremolo_status run_adassp(struct tremolo_outcome *outcome,
                                       const struct tremolo_split *split,
                                       const struct tremolo_experiment_options *options,
@@ -571,7 +598,7 @@ static enum tremolo_status run_fleet(struct tremolo_outcome *outcome,
 }
 
 /* The outcome is made aside and copied at the end, so that a failure leaves the caller's
- * untouched. */
+ * untouched. Only the fleet's methods give evidence or ballots. */
 enum tremolo_status tremolo_experiment_run(struct tremolo_outcome *outcome,
                                            const struct tremolo_split *split,
                                            const struct tremolo_experiment_options *options,

@@ -36,8 +36,8 @@ typedef int32_t signed_lanes __attribute__((vector_size(4 * CHACHA_LANES)));
 /* ------------------------------------------------------------- the point */
 
 /* A raw value in half ranges about the middle of its range, in 2^-16, clamped to `reach`; rounded
- * toward zero as by the device. The product of distance and 2^16 needs 64 bits, as ranges of
- * 32-bit bounds have up to 32 bits themselves. */
+ * toward zero as by the device. The product of distance and 2^16 needs 64 bits, since a width has
+ * up to 31 bits itself. */
 static int32_t place(int32_t raw, const struct tremolo_bounds *range, int64_t reach)
 {
     int64_t width = (int64_t)range->high - range->low, most = width * reach;

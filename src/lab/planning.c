@@ -85,8 +85,7 @@ void tremolo_plan_take_study(struct tremolo_plan_request *request,
 }
 
 /* A ballot's epsilon is limited by the integers of its law. Each ballot of a device has a share
- * of the budget. False with the member that is at fault. The limits are the accountant's, per
- * ballot. */
+ * of the budget. False with the member that is at fault. */
 static bool check_ballot(const struct tremolo_plan_request *request,
                          struct tremolo_refusal *refusal)
 {
@@ -562,7 +561,7 @@ static void name_lever(struct tremolo_plan_lever *lever)
 }
 
 /* The next lever: the request, for the caller to change. There is room for all levers of
- * fill_levers(): TREMOLO_PLAN_LEVERS_MAX counts them. */
+ * fill_levers(): TREMOLO_PLAN_LEVERS_MAX is at least their number. */
 static struct tremolo_plan_request *add(struct tremolo_plan_answer *answer,
                                         enum tremolo_plan_lever_kind kind,
                                         const struct tremolo_plan_request *request)
@@ -688,8 +687,7 @@ static bool ballot_liars(double *honest, double *push, const struct tremolo_plan
 }
 
 /* The robust estimate keeps rows up to the law's limits, so a careful liar stays just below them.
- * f push = (n - f) b v solved for f, rounded up to whole devices. With public responses the sign
- * is that of the product with the response as it was sent. */
+ * f push = (n - f) b v solved for f, rounded up to whole devices. */
 double tremolo_plan_liars(const struct tremolo_plan_request *request)
 {
     struct tremolo_study study;

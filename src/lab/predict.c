@@ -6,7 +6,10 @@
  * unbiased coefficients b, and the group jackknife's variance of it is w'Cw with the covariance C of the
  * document: exactly what the jackknife would give for w'b itself, so Student's t holds with the same
  * degrees. Where noise hides a coefficient that a row needs there is no mean, and the prediction stands
- * alone. */
+ * alone.
+ *
+ * The document may come from anywhere, so lengths and values are checked before they are used,
+ * and a member that is missing or unsound is refused or taken as absent, never assumed. */
 #include "tremolo_predict.h"
 #include "refuse.h"
 
@@ -23,6 +26,8 @@
 /* The largest number taken, as by simulate. */
 static const double VALUE_MAX = 1e100;
 
+/* What is used of a document, owned here; free with free_prediction(), which accepts a zeroed
+ * one. */
 struct prediction {
     struct tremolo_inputs *inputs;
     size_t features;
@@ -35,7 +40,9 @@ struct prediction {
 
 /* ---------------------------------------------------------------- the document */
 
-/* The estimates of a list of coefficients; NULL when it has another length. */
+/* The estimates of a list of coefficients; NULL when it has another length. The caller frees it.
+ * A member that is no number, as null for a hidden coefficient, becomes NaN. NULL also without
+ * memory. */
 static double *take_estimates(const json_t *list, size_t count)
 {
     double *values = json_array_size(list) == count ? calloc(count, sizeof *values) : NULL;
@@ -45,7 +52,8 @@ static double *take_estimates(const json_t *list, size_t count)
     return values;
 }
 
-/* The whole matrix from its lower triangle. */
+/* The whole matrix from its lower triangle. Row i of the list has i + 1 numbers. The caller frees
+ * the matrix; NULL when a length is wrong or there is no memory. */
 static double *take_covariance(const json_t *list, size_t p)
 {
     double *values = json_array_size(list) == p ? calloc(p * p, sizeof *values) : NULL;
@@ -62,6 +70,7 @@ static double *take_covariance(const json_t *list, size_t p)
     return values;
 }
 
+/* NaN and infinities alike are refused: they would spread to every row. */
 static bool all_finite(const double *values, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +120,8 @@ static bool take(struct prediction *made, const json_t *root, double level, char
     return true;
 }
 
-/* A document from outside: all that is used of it is checked. */
+/* A document from outside: all that is used of it is checked. Duplicate keys are refused, because
+ * readers differ in which of them counts. */
 static bool read_document(struct prediction *made, const char *json, size_t length, double level,
                           char *error)
 {
@@ -134,12 +144,14 @@ static void free_prediction(struct prediction *prediction)
     free(prediction->covariance);
 }
 
+/* Intervals need all three: without degrees of freedom there is no quantile. */
 static bool has_intervals(const struct prediction *prediction)
 {
     return prediction->unbiased != NULL && prediction->covariance != NULL &&
            !isnan(prediction->quantile);
 }
 
+/* All of them are hidden without a list. */
 static size_t hidden_coefficients(const struct prediction *prediction)
 {
     size_t hidden = 0;
@@ -194,7 +206,8 @@ static bool is_beyond(const struct prediction *prediction, const double *values)
     return false;
 }
 
-/* The mean response of all people with these features, and its interval. */
+/* The mean response of all people with these features, and its interval. A variance that is
+ * negative by rounding has no root and counts as unknown, like a hidden coefficient. */
 static void say_mean(struct tremolo_predicted *predicted, const struct prediction *prediction,
                      const double *w)
 {
@@ -317,6 +330,7 @@ static bool predict_rows(struct tremolo_predicted *rows, struct tremolo_predict_
     return true;
 }
 
+/* The rows that were filled before a refusal stay as they are. */
 static bool predict_table(struct tremolo_predicted *rows, struct tremolo_predict_counts *counts,
                           const struct prediction *prediction, const struct tremolo_table *table,
                           char *error)
@@ -335,6 +349,7 @@ static bool predict_table(struct tremolo_predicted *rows, struct tremolo_predict
     return good;
 }
 
+/* The document is judged first, so that a wrong one is not reported as a fault of the table. */
 enum tremolo_status tremolo_predict_table(struct tremolo_predicted *rows,
                                           struct tremolo_predict_counts *counts, const char *json,
                                           size_t length, double level,

@@ -2,7 +2,11 @@
  *
  * A trial repeats one method with one set of options, taking the given splits in turn, and keeps what
  * R^2 was. Trials are independent, so they are what is spread over threads; each runs on one. All
- * else is lists of trials: those of tuning, of which the best is kept, and those of the sweep. */
+ * else is lists of trials: those of tuning, of which the best is kept, and those of the sweep.
+ *
+ * Seeds are spread so that no noise is drawn twice where it should be independent: splits, tuning
+ * and the sweep have their own. Methods that are compared at one epsilon start from the same
+ * seed. */
 #include "reproduction.h"
 
 #include <math.h>
@@ -35,7 +39,9 @@ const struct tremolo_task tremolo_tasks[TREMOLO_TASKS] = {
      0.10},
 };
 
-/* Days since the year 0 of a proleptic Gregorian date written YYYYMMDD. */
+/* Days since the year 0 of a proleptic Gregorian date written YYYYMMDD. The year is counted from
+ * March, so that a leap day is its last. Five months from March have 153 days, which (153 m -
+ * 457) / 5 spreads as the calendar does. */
 static double day_number(const char *text)
 {
     long date = strtol(text, NULL, 10);
@@ -47,8 +53,8 @@ static double day_number(const char *text)
     return (double)(365 * year + leap_days + days_before_month + day);
 }
 
-/* Fill gaps on the straight line between their neighbours; gaps at the ends
- * take the nearest value. */
+/* Fill gaps on the straight line between their neighbours; gaps at the ends take the nearest
+ * value. Without any value all stay NaN. */
 static void interpolate(double *values, size_t count)
 {
     size_t last = count; /* the latest value that is there */
@@ -82,7 +88,8 @@ static void season_row(double *x, double years)
     x[6] = cos(2 * turn * years);
 }
 
-/* A cubic trend and two harmonics of the year, from weekly measurements. */
+/* A cubic trend and two harmonics of the year, from weekly measurements. Years are counted from
+ * the first row, in units of 365.25 days, so that the cubic stays of a moderate size. */
 static bool build_co2(struct tremolo_design *design, const struct tremolo_table *table, char *error)
 {
     static const char *const names[7] = {"t", "t^2", "t^3", "sin1", "cos1", "sin2", "cos2"};
@@ -140,6 +147,8 @@ static bool task_load(struct tremolo_design *design, const struct tremolo_task *
 
 /* --------------------------------------------------------------- trials */
 
+/* One point of a list: a method with its options, repeated. The splits are borrowed and shared by
+ * trials; only the thread that took a trial writes its result. */
 struct trial {
     const struct tremolo_split *splits;
     size_t split_count;
@@ -150,6 +159,8 @@ struct trial {
     struct tremolo_sweep_point r2; /* the result */
 };
 
+/* What the threads share. `next` is the first trial that no thread took; a status other than OK
+ * ends all of them after the trial at hand. */
 struct queue {
     struct trial *trials;
     size_t count;
@@ -174,7 +185,8 @@ static double quantile(const double *sorted, size_t count, double share)
     return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
 
-/* Mean, standard deviation and the middle 80% of R^2, which is sorted on the way. */
+/* Mean, standard deviation and the middle 80% of R^2, which is sorted on the way. `repeats` is at
+ * least 1; a single one has no standard deviation, and 0 is given. */
 static struct tremolo_sweep_point point_of(double *r2, size_t repeats)
 {
     double sum = 0, squares = 0, count = (double)repeats;
@@ -190,7 +202,8 @@ static struct tremolo_sweep_point point_of(double *r2, size_t repeats)
                                         .high = quantile(r2, repeats, 0.9)};
 }
 
-/* All repeats of one trial, over its splits in turn. */
+/* All repeats of one trial, over its splits in turn. Each repeat has a seed of its own, from the
+ * trial's and its number, so results do not depend on which thread runs it. */
 static enum tremolo_status run_trial(struct trial *trial)
 {
     double *r2 = trial->repeats > 0 ? calloc(trial->repeats, sizeof *r2) : NULL;
@@ -230,8 +243,9 @@ static void *take(void *argument)
     }
 }
 
-/* Run all; the first failure's status, if any. Results do not depend on the number of threads. The
- * progress says `what`. */
+/* Run all; the first failure's status, if any. Results do not depend on the number of threads.
+ * The progress says `what`. A thread that cannot be started is no failure: the others take its
+ * trials. */
 static enum tremolo_status trials_run(struct trial *trials, size_t count, const char *what,
                                       const struct tremolo_reproduction *reproduction)
 {
@@ -271,6 +285,7 @@ enum {
 
 static const double tuning_epsilons[TUNING_EPSILONS] = {0.5, 1, 2, 5, 10};
 
+/* The options that one stage of tuning tries for one method on one task. */
 struct candidates {
     size_t count;
     struct tremolo_experiment_options options[CANDIDATES_MAX];
@@ -348,7 +363,8 @@ static size_t best_of(const struct trial *trials, size_t count)
     return best;
 }
 
-/* A candidate is tried at every epsilon of tuning. */
+/* A candidate is tried at every epsilon of tuning. The seed depends on epsilon alone, so that
+ * candidates are compared at the same draws. */
 static void fill_trials(struct trial *trials, const struct candidates *candidates,
                         const struct tremolo_split *split, uint64_t seed)
 {
@@ -368,8 +384,9 @@ static void fill_trials(struct trial *trials, const struct candidates *candidate
     }
 }
 
-/* One stage over all tasks and methods at once, so that every thread has
- * something to do. */
+/* One stage over all tasks and methods at once, so that every thread has something to do. A
+ * method without candidates keeps its options. The trials of all tasks and methods lie one after
+ * the other, in the order in which they are read back. */
 static enum tremolo_status tune_stage(struct tremolo_reproduction_case *cases, size_t count,
                                       vary_fn vary, const struct tremolo_reproduction *reproduction,
                                       const char *what)
@@ -482,7 +499,9 @@ static void free_splits(struct tremolo_reproduction_case *studied)
     studied->split_count = 0;
 }
 
-/* Shuffled and scaled for a method; the same rows are held out for every one. */
+/* Shuffled and scaled for a method; the same rows are held out for every one. A fifth is held out
+ * for the test, and what the sweep says for tuning. What was made before a failure is freed with
+ * the case. */
 static enum tremolo_status make_splits(struct tremolo_reproduction_case *made,
                                        const struct tremolo_reproduction *reproduction,
                                        const struct tremolo_sweep_method *method)
@@ -538,7 +557,8 @@ void tremolo_reproduction_free(struct tremolo_reproduction_case *cases, size_t c
 
 /* --------------------------------------------------------------- the sweep */
 
-/* Methods `from` to `to` of all cases at once, on the splits that these have. */
+/* Methods `from` to `to` of all cases at once, on the splits that these have. The sweep's seeds
+ * are far from tuning's, so that the noise it was tuned on is not measured again. */
 static enum tremolo_status sweep_methods(struct tremolo_reproduction_case *cases, size_t count,
                                          const struct tremolo_reproduction *reproduction,
                                          size_t from, size_t to)

@@ -1,14 +1,19 @@
 /* simulation.c -- repeats of an experiment on a table, and the document of the first of them.
  *
- * One repeat shuffles the rows and holds some out (a split), fits least squares to the others, lets
- * each of the others report as a device and fits the reports (experiment.c), and measures the R^2 of
- * both fits on the rows held out. Every repeat has new noise. The first one's coefficients, intervals and
- * prediction become the estimate, by the same calls that an estimate of real reports takes; the others
- * only show how much R^2 varies.
+ * One repeat shuffles the rows and holds some out (a split), fits least squares to the others,
+ * lets each of the others report as a device and fits the reports (experiment.c), and measures
+ * the R^2 of both fits on the rows held out. Every repeat has new noise. The first one's
+ * coefficients, intervals and prediction become the estimate, by the same calls that an estimate
+ * of real reports takes; the others only show how much R^2 varies.
  *
- * Before that, a request is settled: what a caller leaves open follows from the study and the method.
- * A simulation reads the raw table, so what it measures on raw rows is not private; that is in the member
- * "simulation". What reports of real devices would say and promise is in the same members as in every estimate. */
+ * Before that, a request is settled: what a caller leaves open follows from the study and the
+ * method. A simulation reads the raw table, so what it measures on raw rows is not private; that
+ * is in the member "simulation". What reports of real devices would say and promise is in the
+ * same members as in every estimate.
+ *
+ * A request thus passes four steps: begin, take a study, settle, run. The first three change the
+ * request alone; only the last reads rows and takes long, so every mistake that can be found
+ * without rows is found before it. */
 #include "simulation_json.h"
 
 #include <math.h>
@@ -88,7 +93,8 @@ void tremolo_simulation_take_study(struct tremolo_simulation *simulation,
 
 /* ---------------------------------------------------------------- what has no effect */
 
-/* A ballot has one method and no delta. */
+/* A ballot has one method and no delta. The limits hold for one ballot: a device that casts
+ * several divides its epsilon among them. */
 static bool check_ballot(const struct tremolo_simulation *simulation, bool delta_asked,
                          struct tremolo_refusal *refusal)
 {
@@ -115,7 +121,8 @@ static bool check_ballot(const struct tremolo_simulation *simulation, bool delta
                          TREMOLO_RANK_EPSILON_MIN, TREMOLO_RANK_EPSILON_MAX);
 }
 
-/* A device counts its releases in 16 bits. */
+/* A device counts its releases in 16 bits. `asked` is true only if the caller gave a number of
+ * rounds, because defaults are no mistake. */
 static bool check_rounds(const struct tremolo_experiment_options *experiment, bool asked,
                          struct tremolo_refusal *refusal)
 {
@@ -138,7 +145,8 @@ static double or_else(double value, double otherwise)
 }
 
 /* What only the method decides. A ball is in the study's scaled units, which are the
- * simulation's, too. */
+ * simulation's, too. The constants for a method of the paper without a study are the paper's, one
+ * vector among them. Ten rounds and a delta of 1e-5 are defaults for every method. */
 static void set_method(struct tremolo_simulation *simulation,
                        const struct tremolo_study_file *study)
 {
@@ -196,7 +204,7 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
 /* ---------------------------------------------------------------- what devices do to values */
 
 /* True if devices cast ballots, which take features beyond their ranges as they are and clip the
- * response alone. */
+ * response alone. Least squares never does, whatever release the options name. */
 static bool casts_ballots(const struct tremolo_simulation *simulation)
 {
     const struct tremolo_experiment_options *experiment = &simulation->experiment;
@@ -219,16 +227,18 @@ static bool clips(const struct tremolo_simulation *simulation, const struct trem
 
 /* ---------------------------------------------------------------- the estimate */
 
-/* The way back from scaled values to those of the table. */
+/* The way back from scaled values to those of the table. Borrows the split's arrays, so it must
+ * not outlive the split. */
 static struct tremolo_units units_of(const struct tremolo_split *split)
 {
     return (struct tremolo_units){split->centre, split->scale, split->response_centre,
                                   split->response_scale};
 }
 
-/* Ordinary least squares has its own standard errors, those of the textbook. They are
- * computed in the columns' own units, because the intercept's does not follow from the
- * scaled columns' standard errors. */
+/* Ordinary least squares has its own standard errors, those of the textbook. They are computed in
+ * the columns' own units, because the intercept's does not follow from the scaled columns'
+ * standard errors. The intercept is the last row, as in every estimate. On failure estimate->rows
+ * is as before. */
 static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
                                      const struct tremolo_split *split)
 {
@@ -272,7 +282,8 @@ static enum tremolo_status infer_ols(struct tremolo_estimate *estimate,
     return TREMOLO_OK;
 }
 
-/* What the estimate is about, and what people can differ in. */
+/* What the estimate is about, and what people can differ in. Names, ranges and extents belong to
+ * the result, and the estimate borrows what it points to. */
 static enum tremolo_status begin_estimate(struct tremolo_simulation_result *result,
                                           const struct tremolo_split *split,
                                           const struct tremolo_outcome *outcome)
@@ -327,8 +338,9 @@ static enum tremolo_status begin_estimate(struct tremolo_simulation_result *resu
     return TREMOLO_OK;
 }
 
-/* The rest of the estimate, from what the first repeat's devices sent or, without reports, from the
- * raw rows. */
+/* The rest of the estimate, from what the first repeat's devices sent or, without reports, from
+ * the raw rows. The fit that the experiment made is passed on, so that coefficients for
+ * prediction are those by which R^2 was measured. */
 static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
                                     const struct tremolo_outcome *outcome)
@@ -357,7 +369,8 @@ static enum tremolo_status conclude(struct tremolo_simulation_result *result,
                : status;
 }
 
-/* What least squares on the raw rows says, to be held against the reports. */
+/* What least squares on the raw rows says, to be held against the reports. In the columns' own
+ * units, the intercept last. */
 static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
                                     const struct tremolo_split *split,
                                     const struct tremolo_outcome *outcome)
@@ -377,7 +390,8 @@ static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
  * Two draws of the same rows and the same noise differ in nothing, so all randomness of a repeat comes
  * from one seed, which comes from the simulation's seed and the repeat's number. */
 
-/* The first repeat's facts, and the estimate of its reports. */
+/* The first repeat's facts, and the estimate of its reports. Later repeats keep their R^2 alone,
+ * so a simulation of many repeats takes the memory of one. */
 static enum tremolo_status keep_first(struct tremolo_simulation_result *result,
                                       const struct tremolo_split *split,
                                       const struct tremolo_outcome *outcome)
@@ -394,7 +408,8 @@ static enum tremolo_status keep_first(struct tremolo_simulation_result *result,
     return status == TREMOLO_OK ? conclude(result, split, outcome) : status;
 }
 
-/* Run one method and measure its R^2, on the training rows when none are held out. */
+/* Run one method and measure its R^2, on the training rows when none are held out. *r2 is
+ * untouched on failure. */
 static enum tremolo_status measure(double *r2, struct tremolo_outcome *outcome,
                                    const struct tremolo_split *split,
                                    const struct tremolo_experiment_options *options, uint64_t seed)
@@ -408,7 +423,10 @@ static enum tremolo_status measure(double *r2, struct tremolo_outcome *outcome,
     return status;
 }
 
-/* Least squares on the raw rows and the simulated method, on the same rows. */
+/* Least squares on the raw rows and the simulated method, on the same rows. Least squares leaves
+ * nothing to free in the outcome, so the second run may overwrite it. Clipping comes after the
+ * values outside of the bounds are counted. Only the first repeat's reports are kept in a file,
+ * because only they belong to the estimate. */
 static enum tremolo_status repeat(struct tremolo_simulation_result *result, const char **constant,
                                   size_t number)
 {
@@ -447,6 +465,7 @@ static enum tremolo_status repeat(struct tremolo_simulation_result *result, cons
     return status;
 }
 
+/* From an arbitrary start that never goes back, for durations alone. */
 static double seconds_now(void)
 {
     struct timespec now;
@@ -454,6 +473,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* `count` is at least 1. */
 static double mean_of(const double *values, size_t count)
 {
     double sum = 0;
@@ -463,7 +483,9 @@ static double mean_of(const double *values, size_t count)
     return sum / (double)count;
 }
 
-/* What all repeats say together. */
+/* What all repeats say together. The standard deviation is that of a sample, with one degree of
+ * freedom less, and NaN for a single repeat. Ballots clip the response alone, so its count is the
+ * only one of theirs. */
 static void sum_up(struct tremolo_simulation_result *result)
 {
     size_t repeats = result->simulation.repeats;
@@ -480,7 +502,8 @@ static void sum_up(struct tremolo_simulation_result *result)
     }
 }
 
-/* Each feature and the intercept need a device, and one more leaves a residual. */
+/* Each feature and the intercept need a device, and one more leaves a residual. Methods with
+ * rounds need a feature more than vectors. */
 static bool fits(const struct tremolo_simulation *simulation, const struct tremolo_design *design,
                  size_t train, struct tremolo_refusal *refusal)
 {
@@ -503,8 +526,9 @@ static bool fits(const struct tremolo_simulation *simulation, const struct tremo
                          design->features);
 }
 
-/* A split can be unlucky, which a caller cannot know from the status alone. Only noise that no device
- * can make, and columns, have a remedy that we know. */
+/* A split can be unlucky, which a caller cannot know from the status alone. Only noise that no
+ * device can make, and columns, have a remedy that we know. Returns `status` unchanged, so that a
+ * caller can end with it. */
 static enum tremolo_status explain(struct tremolo_refusal *refusal, enum tremolo_status status,
                                    const char *constant, double epsilon)
 {
@@ -573,6 +597,7 @@ enum tremolo_status tremolo_simulation_run(struct tremolo_simulation_result **re
     return TREMOLO_OK;
 }
 
+/* Accepts NULL and a result that was only begun. The design stays the caller's. */
 void tremolo_simulation_free(struct tremolo_simulation_result *result)
 {
     if (result == NULL) {
@@ -594,6 +619,7 @@ void tremolo_simulation_free(struct tremolo_simulation_result *result)
  * Bounds that are too narrow bias a study without a trace in its reports; a simulation has the raw
  * values and can count those beyond. Counted are those of the first repeat's devices. */
 
+/* Columns that a sentence names; the document has the counts of all. */
 enum { NAMED = 3 };
 
 static const char *column_name(const struct tremolo_design *design, size_t column)
@@ -601,7 +627,8 @@ static const char *column_name(const struct tremolo_design *design, size_t colum
     return column < design->features ? design->name[column] : design->response;
 }
 
-/* The columns with most values beyond their bounds, most first; how many there are. */
+/* The columns with most values beyond their bounds, most first; how many there are. Insertion
+ * into a list of at most NAMED; of equal counts the earlier column stays first. */
 static size_t worst(size_t chosen[NAMED], const size_t *counts, size_t columns)
 {
     size_t found = 0;
@@ -647,7 +674,7 @@ static json_t *clamped_words(const struct tremolo_simulation_result *result)
                         named == result->clamped_sum ? "they are" : "most are", list);
 }
 
-/* Where the scales came from, and whether that is private. */
+/* Where the scales came from, and whether that is private. The text is static. */
 static const char *scale_words(const struct tremolo_simulation_result *result)
 {
     return result->design->low != NULL ? "Features were scaled by the study's public bounds."
@@ -707,7 +734,8 @@ static json_t *points_of(const double *values, size_t count)
     return points;
 }
 
-/* R^2 of every repeat, compared with that of least squares on the same rows. */
+/* R^2 of every repeat, compared with that of least squares on the same rows. A single repeat
+ * makes no figure, and the list is empty then. */
 static json_t *figures_of(const struct tremolo_simulation_result *result)
 {
     size_t repeats = result->simulation.repeats;
@@ -725,7 +753,9 @@ static json_t *figures_of(const struct tremolo_simulation_result *result)
                      points_of(result->r2_ols, repeats));
 }
 
-/* What the simulated devices would be promised. */
+/* What the simulated devices would be promised. The distance is the whole sensitivity where any
+ * two people are neighbours. The diameter is given only for a distance, where it says how far
+ * apart people can be beyond it. */
 static struct tremolo_promise promise_of(const struct tremolo_simulation_result *result)
 {
     const struct tremolo_simulation *simulation = &result->simulation;
@@ -825,6 +855,8 @@ static const struct document_row clip_rows[] = {
     {"devices", DOCUMENT_WHOLE, 0, AT(clipped)},
     {.key = NULL}};
 
+/* The member "simulation": one row for each key, from which both the document and its schema are
+ * made, so that the two cannot differ. */
 static const struct document_row simulation_rows[] = {
     {"held_out", DOCUMENT_WHOLE, 0, AT(held_out), .words = "rows that no device held"},
     {"dropped", DOCUMENT_WHOLE, 0, AT(dropped), .words = "rows with missing values"},

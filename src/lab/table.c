@@ -26,8 +26,7 @@
 #include "study_internal.h"
 #include "words.h"
 
-/* Text is read by the chunk, of a file that may be larger than memory; at most TEXT_BYTES_MAX of
- * it is kept. */
+/* Text is read by the chunk; at most TEXT_BYTES_MAX of it is kept. */
 enum { CHUNK_BYTES = 1 << 16 };
 
 #define TEXT_BYTES_MAX ((size_t)4 << 30)
@@ -115,8 +114,8 @@ static void fail(struct reading *reading, const char *format, ...)
 
 /* Grow the array of `size`-byte entries that the pointer at array_pointer points to, by doubling
  * until it holds `needed`. On failure it stays as it is. The pointer is copied in and out by
- * memcpy(), because the types of the arrays differ. `wanted` cannot overflow: limits on text and
- * rows are checked by the callers. */
+ * memcpy(), because the types of the arrays differ. Callers check the limits on text and rows
+ * first. */
 static bool reserve(void *array_pointer, size_t *capacity, size_t needed, size_t size)
 {
     void *array = NULL;

@@ -25,7 +25,8 @@ const char *tremolo_experiment_method_name(enum tremolo_experiment_method method
 /* Releases of a device that its guarantee covers. */
 size_t tremolo_experiment_releases(const struct tremolo_experiment_options *options);
 
-/* Scaled rows of one split; `centre` and `scale` lead back to own units. */
+/* Scaled rows of one split; `centre` and `scale` lead back to own units. Owned; free with
+ * tremolo_split_free(). */
 struct tremolo_split {
     size_t d, train, valid, test;
     double *X, *y; /* train rows, then valid, then test */
@@ -57,13 +58,14 @@ size_t tremolo_split_clip(struct tremolo_split *split, double radius, bool prote
 void tremolo_split_outside(size_t *counts, const struct tremolo_split *split);
 
 enum tremolo_split_part { TREMOLO_SPLIT_TRAIN, TREMOLO_SPLIT_VALID, TREMOLO_SPLIT_TEST };
-/* Features count up to `reach`: tremolo_experiment_reach() of the release. */
+/* Features count up to `reach`: tremolo_experiment_reach() of the release. `beta` and `intercept`
+ * are in scaled units. */
 double tremolo_split_r2(const struct tremolo_split *split, enum tremolo_split_part part,
                         const double *beta, double intercept, double reach);
 double tremolo_experiment_reach(const struct tremolo_experiment_options *options);
 
-/* What a run gave, in scaled units: evidence of noisy samples or ballots, neither for
- * dp-sgd and ols. */
+/* What a run gave, in scaled units: evidence of noisy samples or ballots, neither for dp-sgd and
+ * ols. Evidence and ballots are owned, and freed by tremolo_outcome_free(). */
 struct tremolo_outcome {
     double beta[TREMOLO_DESIGN_FEATURES_MAX];
     double intercept;
@@ -80,6 +82,7 @@ struct tremolo_outcome {
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_experiment_run(struct tremolo_outcome *outcome, const struct tremolo_split *split,
                        const struct tremolo_experiment_options *options, uint64_t seed);
+/* Leaves an outcome that can be freed again. */
 void tremolo_outcome_free(struct tremolo_outcome *outcome);
 
 /* Processors of this machine, within the fold's limit. */

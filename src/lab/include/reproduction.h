@@ -42,6 +42,7 @@ struct tremolo_sweep_method {
     enum tremolo_scaling scaling;
     struct tremolo_experiment_options options; /* before tuning; epsilon is the sweep's */
 };
+/* `epsilon` gives the epsilon of each place, from 0 to epsilon_count - 1, in ascending order. */
 struct tremolo_sweep {
     const struct tremolo_sweep_method *methods;
     size_t method_count;
@@ -52,6 +53,7 @@ struct tremolo_sweep {
 extern const struct tremolo_sweep tremolo_sweep_paper;   /* neighbours at distance 1 */
 extern const struct tremolo_sweep tremolo_sweep_any_two; /* any two people */
 
+/* What is asked of a reproduction. All pointers are borrowed for the calls. */
 struct tremolo_reproduction {
     const struct tremolo_sweep *sweep;
     bool wanted[TREMOLO_TASKS];
@@ -69,6 +71,7 @@ struct tremolo_sweep_point {
     double low, high;
 };
 
+/* One task with its rows and results. Filled by load and run, and freed with the whole array. */
 struct tremolo_reproduction_case {
     const struct tremolo_task *task;
     struct tremolo_design design;
@@ -84,6 +87,7 @@ struct tremolo_reproduction_case {
 bool tremolo_reproduction_load(struct tremolo_reproduction_case *cases, size_t *count,
                                const struct tremolo_reproduction *reproduction, const char *folder,
                                char error[TREMOLO_TABLE_ERROR_BYTES]);
+/* Fill `ols`, `options` and `sweep` of every case. STOPPED if the progress asked for that. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_reproduction_run(struct tremolo_reproduction_case *cases, size_t count,
                          const struct tremolo_reproduction *reproduction);

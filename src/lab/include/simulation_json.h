@@ -7,6 +7,8 @@
 #include "estimate_json.h"
 #include "tremolo_simulation.h"
 
+/* What all repeats gave, and the facts of the first. Arrays are owned unless marked; free with
+ * tremolo_simulation_free(). */
 struct tremolo_simulation_result {
     struct tremolo_simulation simulation;
     const struct tremolo_design *design; /* borrowed */

@@ -69,8 +69,7 @@ struct tremolo_design_wish {
 };
 
 /* Levels come in the order of the study. Constant columns are refused. False with a sentence in
- * `error` and *design untouched. The table is needed for the call only if it was read from a
- * file. */
+ * `error` and *design untouched. The table is needed for the call only. */
 bool tremolo_design_build(struct tremolo_design *design, const struct tremolo_table *table,
                           const struct tremolo_design_wish *wish,
                           char error[TREMOLO_TABLE_ERROR_BYTES]);

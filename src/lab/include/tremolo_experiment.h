@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+/* How coefficients are made: from one release (auto, one-shot), from rounds (iterative, pooled),
+ * or from the rows themselves by what the others are compared with. */
 enum tremolo_experiment_method {
     TREMOLO_EXPERIMENT_AUTO,
     TREMOLO_EXPERIMENT_ONE_SHOT,
@@ -33,12 +35,15 @@ enum tremolo_scaling {
     TREMOLO_SCALING_STANDARD, /* mean 0, variance 1 on the training rows: the paper's */
 };
 
-/* Where reports are kept. */
+/* Where reports are kept. Both are borrowed until the run ends; the file is written by one thread
+ * and not closed. */
 struct tremolo_experiment_save {
     FILE *file;
     const struct tremolo_design *design; /* for the names */
 };
 
+/* Members that a method does not use are ignored. Lengths are in the split's scaled units. All
+ * pointers are borrowed for the run. */
 struct tremolo_experiment_options {
     enum tremolo_experiment_method method;
     enum tremolo_release_kind release; /* ballots: AUTO only, neighbours, distance, delta and all

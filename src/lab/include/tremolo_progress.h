@@ -10,6 +10,8 @@
 
 #include "tremolo_status.h"
 
+/* The caller's three functions, all needed, and what they are called with. `what` is a static
+ * phrase for people; `steps` is how many there are in all. */
 struct tremolo_progress {
     void (*begin)(void *context, const char *what, size_t steps);
     bool (*add)(void *context, size_t steps); /* false: stop, and say TREMOLO_STOPPED */

@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+/* A request. It is filled by tremolo_simulation_begin() and the caller, and completed by
+ * tremolo_simulation_settle(); it owns nothing. */
 struct tremolo_simulation {
     struct tremolo_experiment_options experiment; /* delta NaN, rounds 0: not asked for */
     bool release_follows; /* ballots for any two people and the method auto, else noisy samples */
