@@ -1,13 +1,13 @@
-/* answers.c -- the three answers of every estimate: what was learnt, how certain it is, how private;
- * and the notes that belong below its table.
+/* answers.c -- the three answers of every estimate: what was learnt, how certain it is, how
+ * private; and the notes that belong below its table.
  *
- * These sentences are made here and nowhere else: the terminal, saved pages, the dashboard, the list
- * of studies and Python show them. They follow from the other members of the document alone, so a
- * document at another level of confidence gets its answers by the same call.
+ * These sentences are made here and nowhere else: the terminal, saved pages, the dashboard, the
+ * list of studies and Python show them. They follow from the other members of the document alone,
+ * so a document at another level of confidence gets its answers by the same call.
  *
- * A sentence is a list of parts, each a string of ours or an object {"name": ...}. Names and units
- * come from a study and may be written in any direction, so a page isolates each of them. Numbers
- * end at the second digit of their error, because more digits would be noise. */
+ * A sentence is a list of parts, each a string of ours or an object {"name": ...}. Names and
+ * units come from a study and may be written in any direction, so a page isolates each of them.
+ * Numbers end at the second digit of their error, because more digits would be noise. */
 #include "estimate_json.h"
 
 #include <ctype.h>
@@ -128,8 +128,8 @@ static const char *text_of(const json_t *object, const char *key)
 /* ---------------------------------------------------------------- effects
  *
  * An effect is a feature's coefficient. It is significant if its interval at the document's level
- * excludes zero, and its size is what it changes over the feature's whole range: per unit, a feature in
- * small units would always seem to matter least. */
+ * excludes zero, and its size is what it changes over the feature's whole range: per unit, a
+ * feature in small units would always seem to matter least. */
 
 struct effects {
     const json_t *rows; /* the last is the intercept, which is not an effect */
@@ -242,7 +242,8 @@ static double shown_error(double low, double high, double error)
     return hides ? error : 10 * error;
 }
 
-/* "More steps go with a lower pulse: -0.54 beats a minute per thousand, between -0.95 and -0.12". */
+/* "More steps go with a lower pulse: -0.54 beats a minute per thousand, between -0.95 and -0.12".
+ */
 static json_t *effect_sentence(const json_t *row, const json_t *response)
 {
     json_t *parts = json_array();
@@ -275,8 +276,8 @@ static json_t *effect_sentence(const json_t *row, const json_t *response)
 
 /* ---------------------------------------------------------------- learnt
  *
- * Where nothing is significant the sentence says which of two reasons holds: too few devices for this
- * noise, or enough devices and effects that are smaller than usual. */
+ * Where nothing is significant the sentence says which of two reasons holds: too few devices for
+ * this noise, or enough devices and effects that are smaller than usual. */
 
 struct progress {
     double devices, needed; /* NAN: not known; and no number would be enough */
@@ -326,8 +327,8 @@ static json_t *nothing_sentence(const json_t *document, const struct effects *ef
     return parts;
 }
 
-/* The largest significant effect in words, the others below it; without one, why there is none. Where
- * devices are lacking, their share is what a page draws as a bar. */
+/* The largest significant effect in words, the others below it; without one, why there is none.
+ * Where devices are lacking, their share is what a page draws as a bar. */
 static json_t *learnt(const json_t *document, const struct effects *effects)
 {
     const struct progress progress = progress_of(document);
@@ -449,7 +450,8 @@ static json_t *private(const json_t *guarantee)
 
 /* ---------------------------------------------------------------- notes */
 
-/* True if a coefficient belongs to this level of this column, alone or in a product. NULL: any level. */
+/* True if a coefficient belongs to this level of this column, alone or in a product. NULL: any
+ * level. */
 static bool has_level(const json_t *rows, const char *column, const char *level)
 {
     size_t length = strlen(column);

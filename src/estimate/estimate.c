@@ -2,14 +2,20 @@
  *
  * The table is the unbiased estimator's, the prediction the shrunken one's, and the two are kept
  * apart: a shrunken coefficient has no valid interval, and an unbiased one predicts badly. Every
- * estimate is made here, in one order, whether its reports are in a file, on a server or simulated. */
+ * estimate is made here, in one order, whether its reports are in a file, on a server or
+ * simulated.
+ *
+ * A source (report_file.c, the server, a simulation) fills in what it knows of the study and of
+ * its reports, brings evidence, and calls tremolo_estimate_make(). A number that is not known is
+ * NaN or TREMOLO_UNKNOWN and becomes null in documents, never 0. */
 #include "estimate_json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a source does not set stays unknown. */
+/* What a source does not set stays unknown. Nothing is allocated yet; strings and lists that a
+ * source sets stay its own. */
 void tremolo_estimate_begin(struct tremolo_estimate *estimate)
 {
     *estimate = (struct tremolo_estimate){
@@ -53,7 +59,8 @@ static bool is_identified(const struct tremolo_estimate *estimate)
  * Only memory can make it fail. Everything else, such as a moment that noise has made singular, is
  * itself what the reports say, and a reader gets it as a remark. */
 
-/* The rows of samples or else of ballots. */
+/* The rows of samples or else of ballots. features + 1 of them, the intercept last. The caller
+ * frees the table; on failure *table is untouched. */
 static enum tremolo_status infer(struct tremolo_coefficient **table,
                                  const struct tremolo_estimate *estimate,
                                  const struct tremolo_debiased *samples,
@@ -75,7 +82,8 @@ static enum tremolo_status infer(struct tremolo_coefficient **table,
     return TREMOLO_OK;
 }
 
-/* The table and the robust one, or the remark why there is none. OK or NO_MEMORY. */
+/* The table and the robust one, or the remark why there is none. OK or NO_MEMORY. A robust table
+ * that cannot be made is left out without a remark, since the first one is the estimate. */
 static enum tremolo_status conclude(struct tremolo_estimate *estimate,
                                     const struct tremolo_evidence *evidence,
                                     const struct tremolo_units *units)
@@ -99,8 +107,8 @@ static enum tremolo_status conclude(struct tremolo_estimate *estimate,
 
 /* ---------------------------------------------------------------- the prediction
  *
- * From ballots, from samples, or from a fit that the caller has made: rounds and raw rows are fitted
- * where they are, and their coefficients come here to be judged and carried to own units. */
+ * From ballots, from samples, or from a fit that the caller has made: rounds and raw rows are
+ * fitted where they are, and their coefficients come here to be judged and carried to own units. */
 
 /* A prediction in scaled units, with its account of itself. */
 struct predicted {
@@ -108,7 +116,8 @@ struct predicted {
     struct tremolo_fit fit;
 };
 
-/* R^2, its interval and what is known of the weights come with the coefficients of ballots. */
+/* R^2, its interval and what is known of the weights come with the coefficients of ballots. The
+ * fit of the caller is not read: ballots have one of their own. */
 static enum tremolo_status predict_ballots(struct predicted *predicted,
                                            struct tremolo_estimate *estimate,
                                            const struct tremolo_ballot *ballots,
@@ -128,7 +137,8 @@ static enum tremolo_status predict_ballots(struct predicted *predicted,
     return status;
 }
 
-/* The last iterate of rounds solves no matrix, and its account of R^2 is what all rounds say of it. */
+/* The last iterate of rounds solves no matrix, and its account of R^2 is what all rounds say of
+ * it. */
 static void ask_theorems(struct tremolo_estimate *estimate, struct predicted *predicted,
                          const struct tremolo_debiased *samples,
                          const struct tremolo_convergence_input *rounds)
@@ -159,8 +169,10 @@ static enum tremolo_status predict_samples(struct predicted *predicted,
     return status;
 }
 
-/* R^2 and its interval by the jackknife of the samples. Where noise hides every coefficient, or the
- * interval has no end, there is no R^2 either: a number without its error would be quoted. */
+/* R^2 and its interval by the jackknife of the samples. Where noise hides every coefficient, or
+ * the interval has no end, there is no R^2 either: a number without its error would be quoted.
+ * The high end stops at 1, which no R^2 exceeds; the low end may be negative, and says then that
+ * the prediction may be worse than the mean. */
 static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
                                   const struct tremolo_debiased *evidence,
                                   const struct predicted *predicted)
@@ -182,7 +194,8 @@ static enum tremolo_status set_r2(struct tremolo_estimate *estimate,
 }
 
 /* What noise hides has no error, and no covariance with others either; a reader who combines
- * coefficients would otherwise get an interval that nothing supports. */
+ * coefficients would otherwise get an interval that nothing supports. The matrix is (features +
+ * 1)^2, in the order of the table. */
 static void hide_covariance(struct tremolo_estimate *estimate)
 {
     size_t p = estimate->features + 1;
@@ -195,7 +208,9 @@ static void hide_covariance(struct tremolo_estimate *estimate)
     }
 }
 
-/* What the prediction leaves unexplained, and what the evidence says of the coefficients together. */
+/* What the prediction leaves unexplained, and what the evidence says of the coefficients
+ * together. Without reports only the fit on raw rows is known, and the residuals' deviation is
+ * the fit's own. */
 static enum tremolo_status diagnose(struct tremolo_estimate *estimate,
                                     const struct tremolo_evidence *evidence,
                                     const struct predicted *predicted,
@@ -216,7 +231,8 @@ static enum tremolo_status diagnose(struct tremolo_estimate *estimate,
     return status;
 }
 
-/* Carry the prediction to own units, and judge it. */
+/* Carry the prediction to own units, and judge it. The prediction has features + 1 numbers, the
+ * intercept last, and belongs to the estimate. */
 static enum tremolo_status take_prediction(struct tremolo_estimate *estimate,
                                            const struct tremolo_evidence *evidence,
                                            const struct predicted *predicted,
@@ -238,9 +254,10 @@ static enum tremolo_status take_prediction(struct tremolo_estimate *estimate,
     return status == TREMOLO_OK ? set_r2(estimate, evidence->samples, predicted) : status;
 }
 
-/* The only place that makes an estimate. The order matters: the remark and the degrees of freedom come
- * with the table, R^2 needs to know whether a coefficient is identified, and a failure of the prediction
- * must leave the table as it is. */
+/* The only place that makes an estimate. The order matters: the remark and the degrees of freedom
+ * come with the table, R^2 needs to know whether a coefficient is identified, and a failure of
+ * the prediction must leave the table as it is. What was made before a failure stays in the
+ * estimate, for tremolo_estimate_free(). */
 enum tremolo_status tremolo_estimate_make(struct tremolo_estimate *estimate,
                                           const struct tremolo_evidence *evidence,
                                           const struct tremolo_units *units, double level,
@@ -265,6 +282,7 @@ enum tremolo_status tremolo_estimate_make(struct tremolo_estimate *estimate,
     return status == TREMOLO_OK ? take_prediction(estimate, evidence, &predicted, units) : status;
 }
 
+/* Accepts an estimate that was only begun. What a source set is not freed. */
 void tremolo_estimate_free(struct tremolo_estimate *estimate)
 {
     free(estimate->rows);
@@ -276,7 +294,9 @@ void tremolo_estimate_free(struct tremolo_estimate *estimate)
     estimate->prediction = NULL;
 }
 
-/* A range divided by what is one unit of distance is how far apart two people can be in that feature. */
+/* A range divided by what is one unit of distance is how far apart two people can be in that
+ * feature. `extents` has room for features + 1. Returned is how many of them the guarantee
+ * covers: a public response is written but not counted; 0 without ranges. Names are borrowed. */
 size_t tremolo_estimate_extents(struct tremolo_extent *extents,
                                 const struct tremolo_estimate *estimate,
                                 const struct tremolo_units *units, bool response_private)
@@ -296,7 +316,8 @@ size_t tremolo_estimate_extents(struct tremolo_extent *extents,
     return d + response_private;
 }
 
-/* In the Euclidean distance that the guarantee is about. */
+/* In the Euclidean distance that the guarantee is about. The farthest two people can be apart: at
+ * the opposite ends of every range. */
 double tremolo_extents_diameter(const struct tremolo_extent *extents, size_t count)
 {
     double square = 0;

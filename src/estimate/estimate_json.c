@@ -1,12 +1,12 @@
 /* estimate_json.c -- an estimate as the one document, by a table of its members.
  *
  * The rows below write the document and are its description: `make schemas` turns them into
- * docs/estimate.schema.json, which docs/openapi.json refers to. Some members come from other parts:
- * "guarantee" from the study's module, "simulation" from the lab, "answers" and "notes" from the
- * document itself (answers.c), and what only saved files have from the command.
+ * docs/estimate.schema.json, which docs/openapi.json refers to. Some members come from other
+ * parts: "guarantee" from the study's module, "simulation" from the lab, "answers" and "notes"
+ * from the document itself (answers.c), and what only saved files have from the command.
  *
- * What noise hides has no number: its estimate would mean nothing, and a reader would take it for an
- * answer. Only the score test's set is shown for it, because it holds its level at any noise. */
+ * What noise hides has no number: its estimate would mean nothing, and a reader would take it for
+ * an answer. Only the score test's set is shown for it, because it holds its level at any noise. */
 #include "estimate_json.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@
 #include "study_internal.h"
 
 #define AT(member) DOCUMENT_AT(struct tremolo_estimate, member)
-/* Rows of members that may be null: one of the estimate under its own name, a number of any struct. */
+/* Rows of members that may be null: one of the estimate under its own name, a number of any
+ * struct. */
 #define OWN(kind, member, says)                                                                    \
     {                                                                                              \
 #member, DOCUMENT_##kind, DOCUMENT_NULLABLE, AT(member), .words = (says)                   \
@@ -103,7 +104,8 @@ static struct row row_of(const struct tremolo_estimate *estimate,
     return row;
 }
 
-/* The table of these rows; the score set is left out where nothing is known of it, as of raw data. */
+/* The table of these rows; the score set is left out where nothing is known of it, as of raw
+ * data. */
 static json_t *coefficients_json(const struct tremolo_estimate *estimate,
                                  const struct tremolo_coefficient *rows)
 {
@@ -165,8 +167,8 @@ static json_t *hidden_json(const void *of)
 
 /* ---------------------------------------------------------------- tails
  *
- * How far the reports reach, next to how far honest ones reach, so that a reader sees an attack and how
- * much it moves the coefficients. */
+ * How far the reports reach, next to how far honest ones reach, so that a reader sees an attack
+ * and how much it moves the coefficients. */
 
 static const struct document_row norm_rows[] = {
     {"beyond", DOCUMENT_REAL, 0, DOCUMENT_AT(struct tremolo_tail_norm, beyond),
@@ -203,9 +205,9 @@ static json_t *norms_json(const void *of)
     return list;
 }
 
-/* Entry `coordinate` of a ballot's row is about the product of two of its `numbers` (the constant, the
- * features, a private response), in the order of the upper triangle. False for the last entry, which is
- * about none. */
+/* Entry `coordinate` of a ballot's row is about the product of two of its `numbers` (the
+ * constant, the features, a private response), in the order of the upper triangle. False for the
+ * last entry, which is about none. */
 static bool ballot_pair(size_t *first, size_t *second, size_t coordinate, size_t numbers)
 {
     size_t row = 0;
@@ -287,9 +289,9 @@ static json_t *tails_json(const void *of)
  * Its coefficients are shrunken and are never shown next to intervals, which belong to the unbiased
  * ones. */
 
-/* Whether there is anything to predict from. The shrunken coefficients may be good though noise hides
- * every single one and R^2; then the F test, which keeps its level at any noise, says whether they
- * differ from what noise and prior alone give. */
+/* Whether there is anything to predict from. The shrunken coefficients may be good though noise
+ * hides every single one and R^2; then the F test, which keeps its level at any noise, says
+ * whether they differ from what noise and prior alone give. */
 static json_t *predicts_json(const void *of)
 {
     const struct tremolo_estimate *estimate = of;
@@ -412,8 +414,8 @@ static const struct document_row diagnostics_rows[] = {
 
 /* ---------------------------------------------------------------- rounds
  *
- * The bounds are those of the paper, and as corrected; a moment that is almost 0 makes them infinite,
- * which is null. */
+ * The bounds are those of the paper, and as corrected; a moment that is almost 0 makes them
+ * infinite, which is null. */
 
 #define THEOREM(member) DOCUMENT_AT(struct tremolo_convergence_answer, member)
 
@@ -490,8 +492,8 @@ static json_t *needed_json(const void *of)
     return needed <= devices_max ? json_integer((json_int_t)ceil(needed)) : json_null();
 }
 
-/* The document itself: first what was asked and what came, then what follows from it. Its last members
- * are not in every document. */
+/* The document itself: first what was asked and what came, then what follows from it. Its last
+ * members are not in every document. */
 
 static const char *const releases[] = {"sample", "ballot", NULL};
 static const char *const states[] = {"open", "done", NULL};

@@ -1,31 +1,31 @@
 /* evidence.c -- what the sums of a round say: evidence without the known noise, and whether the
  * reports are those of honest devices.
  *
- * Two things are known of an honest report: how large it can be at all, and how often it is large.
- * A server refuses what is too large. What comes too often is counted next to the sums, shown
- * with the estimate, and left out of the robust one.
+ * Two things are known of an honest report: how large it can be at all, and how often it is
+ * large. A server refuses what is too large. What comes too often is counted next to the sums,
+ * shown with the estimate, and left out of the robust one.
  *
- * Too large. An honest device releases keep x + W + noise, rounded. Its norm is at most that of the clipped
- * sample, of the modulation (amplitude sqrt m), of the rounding (half a step each) and of the noise;
- * the squared norm of the noise is sigma^2 chi^2 with n degrees of freedom, and
+ * Too large. An honest device releases keep x + W + noise, rounded. Its norm is at most that of
+ * the clipped sample, of the modulation (amplitude sqrt m), of the rounding (half a step each)
+ * and of the noise; the squared norm of the noise is sigma^2 chi^2 with n degrees of freedom, and
  *     P(chi^2_n > n + 2 sqrt(n t) + 2 t) <= exp(-t)     (Laurent and Massart)
- * with t = ln 1e9. So a liar can pull the sums no further than an unlucky honest device
- * could. Every answer of a ballot is plausible.
+ * with t = ln 1e9. So a liar can pull the sums no further than an unlucky honest device could.
+ * Every answer of a ballot is plausible.
  *
- * Too often, noisy samples. The released vector is b + z with z normal and |b| at most the clipped sample,
- * the modulation and the rounding together. |b + z|^2 grows stochastically with |b|, so the limits are
- * quantiles of the noncentral chi-square at the largest |b|. Leaving those beyond the cut out
- * lowers the noise's variance, too: to sigma^2 P(chi^2_(n+2) <= t) / P(chi^2_n <= t) for a
- * sample in the middle, which is what debiasing then takes out. What the sample's own place
- * changes about it is below 1e-4 of t.
+ * Too often, noisy samples. The released vector is b + z with z normal and |b| at most the
+ * clipped sample, the modulation and the rounding together. |b + z|^2 grows stochastically with
+ * |b|, so the limits are quantiles of the noncentral chi-square at the largest |b|. Leaving those
+ * beyond the cut out lowers the noise's variance, too: to sigma^2 P(chi^2_(n+2) <= t) / P(chi^2_n
+ * <= t) for a sample in the middle, which is what debiasing then takes out. What the sample's own
+ * place changes about it is below 1e-4 of t.
  *
- * Too often, ballots. Each entry of a random answer's row is a centred binomial of 160 halves; its
- * moment generating function is below that of a normal variable of variance 40, so that of
+ * Too often, ballots. Each entry of a random answer's row is a centred binomial of 160 halves;
+ * its moment generating function is below that of a normal variable of variance 40, so that of
  * the row's squared norm below that of 40 chi^2, and Chernoff's bound holds:
  *     P(|row|^2 > 40 x) <= exp(-(x - D - D ln(x / D)) / 2).
  *
- * Limits are integers, rounded up to ten leading bits, so that two libraries with logarithms
- * that differ in the last place agree about them, unless a value lies on a step. Where they do not, a
+ * Limits are integers, rounded up to ten leading bits, so that two libraries with logarithms that
+ * differ in the last place agree about them, unless a value lies on a step. Where they do not, a
  * server adds up its log again, and sums of workers that counted with different limits are added
  * up without their tails, which are then null. */
 #include "release.h"
@@ -38,11 +38,13 @@
 #include "inputs.h"
 #include "study_internal.h"
 
+/* An error that is uniform over one step has the variance 1/12. */
 static const double ROUNDING_VARIANCE = 1.0 / 12; /* to the wire */
 
 /* ---------------------------------------------------------------- the law of honest reports */
 
-/* The largest norm of a noisy sample without its noise, wire units. */
+/* The largest norm of a noisy sample without its noise, wire units. The three parts are added as
+ * if they all pointed the same way, so this is an upper bound. */
 static double row_reach(const struct tremolo_study *study)
 {
     double n = tremolo_study_coordinates(study);
@@ -65,13 +67,18 @@ double tremolo_row_norm2_max(const struct tremolo_study *study)
     return norm * norm;
 }
 
+/* How often an honest report may be beyond each of the limits, from the mildest on; the third is
+ * the cut. A coordinate has one limit, to either side. */
 static const double norm_probability[TREMOLO_TAIL_LIMITS] = {1e-2, 1e-3, TREMOLO_CUT_PROBABILITY,
                                                              1e-5, 1e-6};
 static const double value_probability = 1e-4;
 
+/* An entry of a ballot's row counts the bits of five words, 160 in all, about their middle, so
+ * its variance is 160 / 4. */
 enum { LEADING_BITS = 10, BALLOT_HALVES = 160, BALLOT_VARIANCE = 40 };
 
-/* The next integer above with LEADING_BITS leading bits, at most 9e18. */
+/* The next integer above with LEADING_BITS leading bits, at most 9e18. Always upward, so that an
+ * honest report is never beyond a limit more often than stated. */
 static int64_t round_up(double value)
 {
     int exponent;
@@ -80,7 +87,8 @@ static int64_t round_up(double value)
     return (int64_t)ceil(fmin(rounded, 9e18));
 }
 
-/* Increasing, also where the noise is too small to tell them apart. */
+/* Increasing, also where the noise is too small to tell them apart. Limits that fell together by
+ * rounding are one step apart instead; that only raises them. */
 static void set_norm(struct tremolo_honest *law, size_t k, double norm2)
 {
     int64_t limit = round_up(norm2);
@@ -89,8 +97,8 @@ static void set_norm(struct tremolo_honest *law, size_t k, double norm2)
     law->probability[k] = norm_probability[k];
 }
 
-/* The limits of norms are quantiles at the longest sample; that of one coordinate is what the longest
- * coordinate and a normal quantile reach together. */
+/* The limits of norms are quantiles at the longest sample; that of one coordinate is what the
+ * longest coordinate and a normal quantile reach together. */
 static void sample_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     unsigned n = tremolo_study_coordinates(study);
@@ -110,7 +118,8 @@ static void sample_law(struct tremolo_honest *law, const struct tremolo_study *s
     law->value_probability = value_probability;
 }
 
-/* The x where Chernoff's bound is exp(-log_tail). */
+/* The x where Chernoff's bound is exp(-log_tail). The bound falls as x grows above `degrees`, so
+ * halving finds it; the upper end is returned, on the safe side. */
 static double chernoff(double degrees, double log_tail)
 {
     double low = degrees;
@@ -126,7 +135,8 @@ static double chernoff(double degrees, double log_tail)
     return high;
 }
 
-/* P(a centred binomial of 160 halves > value) */
+/* P(a centred binomial of 160 halves > value) By logarithms of factorials, which overflow
+ * themselves. lgamma_r() because lgamma() writes a global sign, and threads call this. */
 static double entry_tail(int value)
 {
     double tail = 0.0;
@@ -139,7 +149,8 @@ static double entry_tail(int value)
 }
 
 /* No answer is more than `likelier` times as likely as by chance, so a probability by chance is
- * multiplied by it. */
+ * multiplied by it. A law of ranks has two groups, and within each all answers are equally
+ * likely, so the larger of two ratios is the worst. */
 static void ballot_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     double entries = (double)tremolo_ballot_entries(study);
@@ -163,6 +174,7 @@ static void ballot_law(struct tremolo_honest *law, const struct tremolo_study *s
     law->value_probability = fmin(1.0, likelier * entry_tail(law->limits.value));
 }
 
+/* From the study alone, so that it can be computed again wherever the study is known. */
 void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     *law = (struct tremolo_honest){.numbers = 0};
@@ -175,7 +187,8 @@ void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *
 
 /* ---------------------------------------------------------------- reports held against it */
 
-/* ln of a bound on P(at least `seen` of `reports`), each with probability p: Chernoff's. */
+/* ln of a bound on P(at least `seen` of `reports`), each with probability p: Chernoff's. 0, the
+ * logarithm of 1, when there are no more than expected. */
 static double log_chance(uint64_t seen, uint64_t reports, double p)
 {
     double n = (double)reports;
@@ -187,8 +200,9 @@ static double log_chance(uint64_t seen, uint64_t reports, double p)
     return -n * (share * log(share / p) + rest);
 }
 
-/* Every limit and every coordinate, to both sides, is a test; all of them together raise a false alarm
- * with at most the probability that is said, by Bonferroni. */
+/* Every limit and every coordinate, to both sides, is a test; all of them together raise a false
+ * alarm with at most the probability that is said, by Bonferroni. At most TREMOLO_TAILS_NOTABLE
+ * coordinates are listed, the first in order; the alarm counts all. */
 void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail *tail,
                          const struct tremolo_honest *law)
 {
@@ -227,12 +241,12 @@ void tremolo_tails_judge(struct tremolo_tails *tails, const struct tremolo_tail 
 
 /* ---------------------------------------------------------------- without the noise
  *
- * The noise of each report is unknown, but its variance is known exactly, and so are the vectors that
- * were broadcast. What they add to the second moments on average is taken out; the rest of the noise is
- * what standard errors are about. */
+ * The noise of each report is unknown, but its variance is known exactly, and so are the vectors
+ * that were broadcast. What they add to the second moments on average is taken out; the rest of
+ * the noise is what standard errors are about. */
 
-/* From the device's fine steps to wire units, and from scaled values to both: what a feature of 1 is in
- * a report, and the variance that noise and rounding add to each coordinate. */
+/* From the device's fine steps to wire units, and from scaled values to both: what a feature of 1
+ * is in a report, and the variance that noise and rounding add to each coordinate. */
 struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *study,
                                                  double feature_bound, double response_bound)
 {
@@ -254,6 +268,7 @@ struct tremolo_sample_release tremolo_release_of(const struct tremolo_study *stu
     };
 }
 
+/* `weight` multiplies every number; 1 gives the vectors themselves. */
 void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, double weight)
 {
     for (size_t i = 0; i < count; i++) {
@@ -261,6 +276,7 @@ void tremolo_release_from_wire(double *V, const int16_t *vectors, size_t count, 
     }
 }
 
+/* To the nearest step. */
 void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -300,8 +316,8 @@ enum tremolo_status tremolo_release_evidence(struct tremolo_debiased **evidence,
     return status;
 }
 
-/* Each of the groups has its own sums, and the jackknife needs two with ballots: with fewer there is
- * nothing to compute errors from. */
+/* Each of the groups has its own sums, and the jackknife needs two with ballots: with fewer there
+ * is nothing to compute errors from. *ballots is NULL then, with the status OK. */
 enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
                                             const struct tremolo_moments *moments,
                                             const struct tremolo_study *study)
@@ -333,10 +349,12 @@ enum tremolo_status tremolo_release_ballots(struct tremolo_ballot **ballots,
 
 /* ---------------------------------------------------------------- without the farthest
  *
- * The same estimate from the reports within the cut. Honest devices lose one in ten thousand by it, so
- * where the two differ by more than a standard error the farthest reports decided the first one. */
+ * The same estimate from the reports within the cut. Honest devices lose one in ten thousand by
+ * it, so where the two differ by more than a standard error the farthest reports decided the
+ * first one. */
 
-/* The sums of the reports within the cut; NULL when all are, or fewer than two would be left. */
+/* The sums of the reports within the cut; NULL when all are, or fewer than two would be left.
+ * *within is the caller's to free; it stays as it was where nothing is set aside. */
 static enum tremolo_status take_within(struct tremolo_moments **within,
                                        const struct tremolo_moments *moments)
 {
@@ -348,8 +366,9 @@ static enum tremolo_status take_within(struct tremolo_moments **within,
     return tremolo_moments_within(within, moments);
 }
 
-/* The noise variance of reports within the cut, as a share of that of all reports: leaving out the
- * largest makes the noise of the rest smaller, and debiasing must take out no more than is in them. */
+/* The noise variance of reports within the cut, as a share of that of all reports: leaving out
+ * the largest makes the noise of the rest smaller, and debiasing must take out no more than is in
+ * them. */
 static double noise_within(const struct tremolo_moments *moments,
                            const struct tremolo_sample_release *release)
 {
@@ -363,7 +382,8 @@ static double noise_within(const struct tremolo_moments *moments,
     return (1.0 - tremolo_chi2_tail(n + 2, 0.0, cut)) / (1.0 - tremolo_chi2_tail(n, 0.0, cut));
 }
 
-/* Fill the robust parts, where some report is beyond the cut. */
+/* Fill the robust parts, where some report is beyond the cut. Without a report beyond the cut
+ * both robust parts stay NULL: they would repeat the first ones. */
 static enum tremolo_status set_robust(struct tremolo_evidence *evidence,
                                       const struct tremolo_moments *moments,
                                       const struct tremolo_study *study,
@@ -400,6 +420,7 @@ enum tremolo_status tremolo_evidence_of(struct tremolo_evidence *evidence,
     return status == TREMOLO_OK ? set_robust(evidence, moments, study, release) : status;
 }
 
+/* Leaves empty evidence, which can be freed again. */
 void tremolo_evidence_free(struct tremolo_evidence *evidence)
 {
     tremolo_debias_free(evidence->samples);
@@ -411,10 +432,12 @@ void tremolo_evidence_free(struct tremolo_evidence *evidence)
 
 /* ---------------------------------------------------------------- planning
  *
- * What `plan` says of a study file, for those who have the study and no plan: a server's estimate says
- * how many devices are needed before there is a report. */
+ * What `plan` says of a study file, for those who have the study and no plan: a server's estimate
+ * says how many devices are needed before there is a report. */
 
-/* An answer's coordinate, or a product of answers, lies about the share of those who give it. */
+/* An answer's coordinate, or a product of answers, lies about the share of those who give it. A
+ * share p of ones has the variance p (1 - p); in half ranges, from -1 to 1, four times that. It
+ * is kept above 0, since noise is divided by it. */
 double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate)
 {
     const struct tremolo_study_coordinate *at = tremolo_study_file_coordinate(file, coordinate);
@@ -428,6 +451,7 @@ double tremolo_release_variance(const struct tremolo_study_file *file, size_t co
     return 4.0 * fmax(share * (1.0 - share), 1e-6);
 }
 
+/* Infinite when no coordinate's variance follows from the study. */
 double tremolo_release_least_variance(const struct tremolo_study_file *file)
 {
     double least = INFINITY;
@@ -437,15 +461,16 @@ double tremolo_release_least_variance(const struct tremolo_study_file *file)
     return least;
 }
 
-/* How many times wider than a plan's the widest interval of a study is, since a plan's guess is that
- * features have a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one over the
- * variance. */
+/* How many times wider than a plan's the widest interval of a study is, since a plan's guess is
+ * that features have a standard deviation of TREMOLO_PLAN_SD half ranges, and noise counts by one
+ * over the variance. */
 static double widest_of(const struct tremolo_study_file *file)
 {
     return fmax(TREMOLO_PLAN_SD * TREMOLO_PLAN_SD / tremolo_release_least_variance(file), 1.0);
 }
 
-/* By the study's own law of ballots, for features and response that vary as a plan guesses. */
+/* By the study's own law of ballots, for features and response that vary as a plan guesses.
+ * Infinite when no number is enough. */
 static double ballots_needed(const struct tremolo_study *study, double wider)
 {
     const struct tremolo_rank_law law = {study->rank_first, study->rank_top};
@@ -467,8 +492,8 @@ static double ballots_needed(const struct tremolo_study *study, double wider)
                : INFINITY;
 }
 
-/* From the study alone, so a study without a report has a number, too. The number of devices that the
- * plan is given does not matter for it. */
+/* From the study alone, so a study without a report has a number, too. The number of devices that
+ * the plan is given does not matter for it. */
 double tremolo_release_devices_needed(const struct tremolo_study *study,
                                       const struct tremolo_study_file *file)
 {

@@ -1,13 +1,13 @@
 /* release.c -- decoded reports as rows, and rows added to exact sums.
  *
- * A ballot's row keeps its id and its answer, and is expanded to its entries only when it is added:
- * rows that wait would take hundreds of times the room otherwise.
+ * A ballot's row keeps its id and its answer, and is expanded to its entries only when it is
+ * added: rows that wait would take hundreds of times the room otherwise.
  *
- * Expanding is most of a server's work on ballots, so ChaCha runs in eight lanes here. A ballot's key
- * is a block of ChaCha20 under the study's id, with the report's id in place of counter and nonce:
- * eight ballots fill the lanes. Its directions are a stream of ChaCha8 under that key: eight blocks
- * of one ballot fill them. The generator is written once, in vectors of the compiler; on processors
- * with AVX2 it is built for them, and their instructions count the bits. */
+ * Expanding is most of a server's work on ballots, so ChaCha runs in eight lanes here. A ballot's
+ * key is a block of ChaCha20 under the study's id, with the report's id in place of counter and
+ * nonce: eight ballots fill the lanes. Its directions are a stream of ChaCha8 under that key:
+ * eight blocks of one ballot fill them. The generator is written once, in vectors of the
+ * compiler; on processors with AVX2 it is built for them, and their instructions count the bits. */
 #include "release.h"
 
 #include <math.h>
@@ -45,8 +45,9 @@ size_t tremolo_row_values(const struct tremolo_study *study)
     return study->release == TREMOLO_RELEASE_BALLOT ? EXPAND_ROW_VALUES : study->dimension + 1u;
 }
 
-/* A report of another study, or in another form than the study asks for, is refused here; its code for
- * "no number" and bits beyond the last value are, too, so that equal rows have equal bytes. */
+/* A report of another study, or in another form than the study asks for, is refused here; its
+ * code for "no number" and bits beyond the last value are, too, so that equal rows have equal
+ * bytes. */
 enum tremolo_status tremolo_row_unpack(int16_t *row, const struct tremolo_report *report,
                                        const struct tremolo_study *study)
 {
@@ -142,8 +143,8 @@ void expand_keys(struct expand_keys *keys, const uint8_t study_id[TREMOLO_STUDY_
 
 /* ------------------------------------------------------------- words counted
  *
- * An entry of a direction is the number of bits set in a word, less 16: a binomial of 32 halves. So the
- * stream itself is never stored; each word becomes its count at once. */
+ * An entry of a direction is the number of bits set in a word, less 16: a binomial of 32 halves.
+ * So the stream itself is never stored; each word becomes its count at once. */
 
 /* The next block of each lane, of each word how many of its bits are set: 16 of a lane, then those
  * of the next. */
@@ -354,7 +355,8 @@ static void count_own(struct short_counts *counts, const struct expand_keys *key
 
 typedef uint8_t step_bytes __attribute__((vector_size(STEP)));
 
-/* The signed sum of one short row's counts. A step may read past the row, where its counts have room. */
+/* The signed sum of one short row's counts. A step may read past the row, where its counts have
+ * room. */
 static void add_up(uint8_t *row, size_t entries, const uint8_t *counts, unsigned answer)
 {
     const step_bytes start = start_of(answer) + (step_bytes){0};
@@ -490,8 +492,8 @@ bool tremolo_release_watches(const struct tremolo_moments *moments,
            memcmp(tail.limits.norm2, law.limits.norm2, sizeof law.limits.norm2) == 0;
 }
 
-/* Where next_ballot() reads from, and what it has expanded: short rows eight at a time, long ones one
- * at a time from the keys of eight, because eight long rows would not fit on the stack. */
+/* Where next_ballot() reads from, and what it has expanded: short rows eight at a time, long ones
+ * one at a time from the keys of eight, because eight long rows would not fit on the stack. */
 struct expansion {
     const struct tremolo_study *study;
     const int16_t *rows;

@@ -1,10 +1,11 @@
 /* report_file.c -- a file of reports: written by a simulation, read into evidence, fitted.
  *
- * Reading trusts nothing. The two lines before the reports are checked as input from outside, each
- * report is decoded by the strict decoder, checked against the file's study and counted once: the same
- * bytes again are ignored, other bytes under the same id are an error. The sums are exact, so within
- * the only round of a file the order of reports does not matter. With several rounds it says which
- * reports come from one device, and a device stays in the jackknife's bucket that its first report chose.
+ * Reading trusts nothing. The two lines before the reports are checked as input from outside,
+ * each report is decoded by the strict decoder, checked against the file's study and counted
+ * once: the same bytes again are ignored, other bytes under the same id are an error. The sums
+ * are exact, so within the only round of a file the order of reports does not matter. With
+ * several rounds it says which reports come from one device, and a device stays in the
+ * jackknife's bucket that its first report chose.
  *
  * Inference rests on all rounds together, whatever predicts. */
 #include "report_file.h"
@@ -59,7 +60,8 @@ static const struct document_row ballot_integers[] = {STUDY_INTEGER(rank_first, 
                                                       STUDY_INTEGER(response_weight, .low = 0),
                                                       {.key = NULL}};
 
-/* How many samples a device may give in each round, of which the file has the first; absent: one. */
+/* How many samples a device may give in each round, of which the file has the first; absent: one.
+ */
 static const struct document_row more_samples[] = {{.key = "samples",
                                                     .type = DOCUMENT_WHOLE,
                                                     DOCUMENT_AT(struct tremolo_study, samples),
@@ -138,8 +140,8 @@ bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *h
     return good;
 }
 
-/* A length of zero, which no report has, announces a round; then follow its number and its vectors, exactly
- * as they were broadcast. */
+/* A length of zero, which no report has, announces a round; then follow its number and its
+ * vectors, exactly as they were broadcast. */
 bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
                                      const int16_t *vectors)
 {
@@ -256,8 +258,8 @@ static const char *take_own_units(struct tremolo_report_header *header, const js
                : "the study's line: inputs must be sound and make as many features as there are";
 }
 
-/* The study as the device's own check accepts it. Its bounds are the widest, because the file has scaled
- * integers, not a person's values. */
+/* The study as the device's own check accepts it. Its bounds are the widest, because the file has
+ * scaled integers, not a person's values. */
 static bool take_header(struct tremolo_report_header *header, const json_t *root)
 {
     const struct tremolo_bounds bounds = {-TREMOLO_STUDY_RAW_MAX, TREMOLO_STUDY_RAW_MAX};
@@ -339,7 +341,8 @@ static bool open_file(struct tremolo_report_header *header, FILE *file,
     return reason == NULL;
 }
 
-/* ---------------------------------------------------------------- rounds and reports in the file */
+/* ---------------------------------------------------------------- rounds and reports in the file
+ */
 
 /* Vectors are in steps of 2^-14, orthonormal as the device checks them. */
 static bool take_round(int16_t *vectors, const json_t *root, const struct tremolo_study *study,
@@ -379,8 +382,8 @@ static bool read_round(int16_t *vectors, FILE *file, const struct tremolo_study 
     return good;
 }
 
-/* The next report into bytes; its length, or END, CUT (the file is cut short or a length is impossible)
- * or ROUND: then read_round() reads its line. */
+/* The next report into bytes; its length, or END, CUT (the file is cut short or a length is
+ * impossible) or ROUND: then read_round() reads its line. */
 enum { END = 0, CUT = -1, ROUND = -2 };
 
 static int read_report(uint8_t bytes[TREMOLO_MAX_REPORT_BYTES], FILE *file)
@@ -454,11 +457,12 @@ static enum tremolo_status say(struct reader *reader, enum tremolo_status status
 
 /* ---------------------------------------------------------------- ids
  *
- * A table of all ids in the file with a hash of each report. Two reports with one id are either the same
- * report, sent again after a lost answer, or a sign that something is wrong; the hash decides without
- * keeping the reports. */
+ * A table of all ids in the file with a hash of each report. Two reports with one id are either
+ * the same report, sent again after a lost answer, or a sign that something is wrong; the hash
+ * decides without keeping the reports. */
 
-/* FNV-1a, never 0: ids are random bytes, and a file that makes collisions slows down its own reader. */
+/* FNV-1a, never 0: ids are random bytes, and a file that makes collisions slows down its own
+ * reader. */
 static uint64_t hash_bytes(const uint8_t *bytes, size_t length)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -502,8 +506,8 @@ static bool grow(struct reader *reader)
 
 /* ---------------------------------------------------------------- reports
  *
- * Rows wait until FOLD_BATCH of them are added together, because the sums add many rows faster than one
- * at a time. */
+ * Rows wait until FOLD_BATCH of them are added together, because the sums add many rows faster
+ * than one at a time. */
 
 /* Add the rows that wait to the round's sums. */
 static enum tremolo_status flush(struct reader *reader)
@@ -570,8 +574,9 @@ static enum tremolo_status take_report(struct reader *reader, const uint8_t *byt
 
 /* ---------------------------------------------------------------- rounds
  *
- * A round is read into sums of its own and becomes evidence when the next begins or the file ends. Only
- * the evidence is kept, so memory depends on the number of rounds and features, not on the reports. */
+ * A round is read into sums of its own and becomes evidence when the next begins or the file
+ * ends. Only the evidence is kept, so memory depends on the number of rounds and features, not on
+ * the reports. */
 
 /* Empty sums for the next round, and its vectors from the file. */
 static enum tremolo_status open_round(struct reader *reader)
@@ -592,8 +597,8 @@ static enum tremolo_status open_round(struct reader *reader)
 }
 
 /* What the round's sums say. A round counts once that is known; until then its evidence is freed
- * here. Without the reports beyond honest noise only a single round is estimated: rounds are pooled as
- * they are. */
+ * here. Without the reports beyond honest noise only a single round is estimated: rounds are
+ * pooled as they are. */
 static enum tremolo_status conclude(struct reader *reader)
 {
     const struct tremolo_study *study = &reader->header->study;
@@ -727,12 +732,13 @@ static enum tremolo_status read_rounds(struct rounds *rounds,
 
 /* ---------------------------------------------------------------- fitting
  *
- * A file gives what a server with the same reports gives, to the last digit, as far as it knows as much:
- * it has no study file, so it knows neither the units of features nor how many devices the study's widest
- * interval needs, and its guarantee is computed from the integers and scales in its second line. */
+ * A file gives what a server with the same reports gives, to the last digit, as far as it knows
+ * as much: it has no study file, so it knows neither the units of features nor how many devices
+ * the study's widest interval needs, and its guarantee is computed from the integers and scales
+ * in its second line. */
 
-/* A file's estimate and what it cost. Strings and ranges point into the header and into this struct:
- * it must not be moved. */
+/* A file's estimate and what it cost. Strings and ranges point into the header and into this
+ * struct: it must not be moved. */
 struct fit {
     struct tremolo_estimate estimate;
     struct tremolo_promise promise;
@@ -862,7 +868,8 @@ static enum tremolo_status replay_round(void *context, size_t round, const doubl
     return TREMOLO_OK;
 }
 
-/* Repeat the iteration that the file's rounds were released by. It frees the samples of each round. */
+/* Repeat the iteration that the file's rounds were released by. It frees the samples of each
+ * round. */
 static enum tremolo_status iterate(double *beta, struct rounds *rounds,
                                    const struct tremolo_report_header *header)
 {
@@ -973,8 +980,8 @@ static bool check_method(const struct tremolo_report_header *header, const struc
     return true;
 }
 
-/* The estimate, what it cost, and the document of both. The estimate borrows from the header and the
- * rounds, so the document is made before either is freed. */
+/* The estimate, what it cost, and the document of both. The estimate borrows from the header and
+ * the rounds, so the document is made before either is freed. */
 static enum tremolo_status fit_rounds(json_t **document, const struct tremolo_report_header *header,
                                       struct rounds *rounds,
                                       const struct tremolo_report_fit_options *options)

@@ -1,16 +1,17 @@
 /* text.c -- documents as plain text.
  *
- * The terminal, saved .txt files, saved pages without scripts and Python show this text; there is no
- * other renderer of text. It reads the document and computes nothing: answers and notes are sentences
- * of the document (answers.c), and every number has a member.
+ * The terminal, saved .txt files, saved pages without scripts and Python show this text; there is
+ * no other renderer of text. It reads the document and computes nothing: answers and notes are
+ * sentences of the document (answers.c), and every number has a member.
  *
- * The table is in the manner of R's summary of a linear model, because analysts know how to read it.
- * A coefficient that noise hides has a dash for each number, and the score test's set, which holds its
- * level at any noise, where others have their interval. Fewer digits are printed than the document
- * has; what is a cost of privacy is rounded up, so that no text promises more than was proved.
+ * The table is in the manner of R's summary of a linear model, because analysts know how to read
+ * it. A coefficient that noise hides has a dash for each number, and the score test's set, which
+ * holds its level at any noise, where others have their interval. Fewer digits are printed than
+ * the document has; what is a cost of privacy is rounded up, so that no text promises more than
+ * was proved.
  *
- * A document may come from elsewhere: a member that is missing or of another type is "", NAN, 0 or a
- * dash, and never a failure. */
+ * A document may come from elsewhere: a member that is missing or of another type is "", NAN, 0
+ * or a dash, and never a failure. */
 #include "text.h"
 
 #include <math.h>
@@ -79,9 +80,10 @@ void members_clean(json_t *document)
 
 /* ---------------------------------------------------------------- members in a sentence */
 
-/* One place of a sentence, "key", "key+1" or "key:form", up to its closing brace. The form fits the
- * value's type or it is not used: a document may come from a server that lies, and printf() must never
- * read a number as a text. What is not known, or of another type, is a dash as wide as the number. */
+/* One place of a sentence, "key", "key+1" or "key:form", up to its closing brace. The form fits
+ * the value's type or it is not used: a document may come from a server that lies, and printf()
+ * must never read a number as a text. What is not known, or of another type, is a dash as wide as
+ * the number. */
 static void put_member(FILE *out, const json_t *object, const char *place)
 {
     char key[48], form[16], cell[64] = "-";
@@ -122,8 +124,8 @@ void text_members(FILE *out, const json_t *object, const char *sentence)
 
 /* ---------------------------------------------------------------- words */
 
-/* Lines are counted in bytes, which makes those with accents a little shorter. A word that is longer
- * than a line is not broken: it may be an address or an id. */
+/* Lines are counted in bytes, which makes those with accents a little shorter. A word that is
+ * longer than a line is not broken: it may be an address or an id. */
 void text_paragraph(FILE *out, const char *format, ...)
 {
     char *whole = NULL;
@@ -152,8 +154,8 @@ void text_paragraph(FILE *out, const char *format, ...)
     free(whole);
 }
 
-/* A sentence is a string, or a list of strings and names, {"name": ...}, which pages set apart because
- * names may be written in any direction. Here they are joined. */
+/* A sentence is a string, or a list of strings and names, {"name": ...}, which pages set apart
+ * because names may be written in any direction. Here they are joined. */
 static void put_sentence(FILE *out, const json_t *sentence)
 {
     if (json_is_string(sentence)) {
@@ -349,7 +351,8 @@ static void print_table(FILE *out, const json_t *document)
 
 /* ---------------------------------------------------------------- diagnostics */
 
-/* All factors, or the largest alone: one number tells whether some features resemble one another. */
+/* All factors, or the largest alone: one number tells whether some features resemble one another.
+ */
 static void print_inflation(FILE *out, const json_t *rows, bool all)
 {
     const json_t *largest = NULL;
@@ -376,8 +379,8 @@ static void print_inflation(FILE *out, const json_t *rows, bool all)
     }
 }
 
-/* Residuals, F test, variance inflation; each is left out where noise does not allow it. A p value is
- * computed from a distribution function with an absolute error of about 1e-16. */
+/* Residuals, F test, variance inflation; each is left out where noise does not allow it. A p
+ * value is computed from a distribution function with an absolute error of about 1e-16. */
 static void print_diagnostics(FILE *out, const json_t *found, bool full)
 {
     const json_t *test = json_object_get(found, "f_test");
@@ -444,8 +447,8 @@ static void print_predicted(FILE *out, const json_t *document)
     }
 }
 
-/* Without noise there is no estimate of R-squared that could be uncertain: raw data have it, or have
- * too few rows, which the remark says. */
+/* Without noise there is no estimate of R-squared that could be uncertain: raw data have it, or
+ * have too few rows, which the remark says. */
 static void print_prediction(FILE *out, const json_t *document)
 {
     const json_t *prediction = json_object_get(document, "prediction");
@@ -466,8 +469,9 @@ static void print_prediction(FILE *out, const json_t *document)
     }
 }
 
-/* What the paper's theorems say of a protocol of rounds. The bound as the paper prints it follows the corrected one, under that name only. Both bound
- * the excess of half the mean squared error, in scaled units, of the averaged iterate. */
+/* What the paper's theorems say of a protocol of rounds. The bound as the paper prints it follows
+ * the corrected one, under that name only. Both bound the excess of half the mean squared error,
+ * in scaled units, of the averaged iterate. */
 static void print_convergence(FILE *out, const json_t *convergence)
 {
     if (!json_is_object(convergence)) {
@@ -501,8 +505,8 @@ const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below)
     return text;
 }
 
-/* Of ballots there is no distance and no mu: they protect any two people alike. Distances round down
- * and costs up, against ourselves. */
+/* Of ballots there is no distance and no mu: they protect any two people alike. Distances round
+ * down and costs up, against ourselves. */
 static void print_difference(FILE *out, const json_t *row, int width)
 {
     char right[TREMOLO_PERCENT_BYTES];
@@ -537,8 +541,8 @@ void text_differences(FILE *out, const json_t *rows)
     }
 }
 
-/* The unit of the distances. A guarantee that knows the features counts in half ranges, and its rows
- * have words; one of the accountant alone knows no unit. */
+/* The unit of the distances. A guarantee that knows the features counts in half ranges, and its
+ * rows have words; one of the accountant alone knows no unit. */
 static const char *unit_of(const json_t *guarantee)
 {
     static const char deviations[] = "deviations=";
@@ -569,8 +573,8 @@ void text_guarantee(FILE *out, const json_t *guarantee, double delta)
     text_differences(out, rows);
 }
 
-/* In short: the numbers, and for whom they hold. A promise at a distance is followed by what it does
- * not promise: a reader who chose the distance must see what an attacker can do beyond it. */
+/* In short: the numbers, and for whom they hold. A promise at a distance is followed by what it
+ * does not promise: a reader who chose the distance must see what an attacker can do beyond it. */
 static void print_guarantee(FILE *out, const json_t *guarantee, bool full)
 {
     bool any = is(guarantee, "neighbours", "any");
@@ -653,8 +657,8 @@ static void print_heading(FILE *out, const json_t *document)
                  has_number(document, "repeated") ? ", {repeated} repeated\n" : "\n");
 }
 
-/* The order is that of a reader's questions: what was found, whether to trust the reports, how well it
- * predicts, what it cost. */
+/* The order is that of a reader's questions: what was found, whether to trust the reports, how
+ * well it predicts, what it cost. */
 static void print_estimate(FILE *out, const json_t *document, bool full)
 {
     const json_t *convergence = json_object_get(document, "convergence");

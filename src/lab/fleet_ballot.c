@@ -1,11 +1,11 @@
 /* fleet_ballot.c -- ballots of many devices, answer for answer as the core would give them.
  *
- * The map of docs/reference/wire-format.md: the sample's point, scores of 8 blocks of 5 directions,
- * and the answer at the rank that was drawn. Nearly all of the time goes into the directions,
- * B k D words of ChaCha8 a device. The eight blocks fill the lanes: word p of block b is lane b of
- * vector p. So their bits are counted in the registers that made them and multiplied with one number
- * of the point for all of them, and nothing is stored. An entry counts from 16 down; that is
- * subtracted from each row at once.
+ * The map of docs/reference/wire-format.md: the sample's point, scores of 8 blocks of 5
+ * directions, and the answer at the rank that was drawn. Nearly all of the time goes into the
+ * directions, B k D words of ChaCha8 a device. The eight blocks fill the lanes: word p of block b
+ * is lane b of vector p. So their bits are counted in the registers that made them and multiplied
+ * with one number of the point for all of them, and nothing is stored. An entry counts from 16
+ * down; that is subtracted from each row at once.
  *
  * All arithmetic is that of the device: 32-bit integers, the same shifts, the same rounding. A
  * test that compares answers with the core's would fail if a single step differed. Lanes that

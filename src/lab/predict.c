@@ -1,12 +1,12 @@
 /* predict.c -- a saved document's coefficients applied to the rows of a table.
  *
- * Two answers, kept apart as in the estimate: the prediction by the shrunken coefficients, the best
- * single guess; and what the unbiased coefficients say of the mean response of all people with these
- * values, with an interval that holds it at the level. With w = (features, 1) the mean is w'b by the
- * unbiased coefficients b, and the group jackknife's variance of it is w'Cw with the covariance C of the
- * document: exactly what the jackknife would give for w'b itself, so Student's t holds with the same
- * degrees. Where noise hides a coefficient that a row needs there is no mean, and the prediction stands
- * alone.
+ * Two answers, kept apart as in the estimate: the prediction by the shrunken coefficients, the
+ * best single guess; and what the unbiased coefficients say of the mean response of all people
+ * with these values, with an interval that holds it at the level. With w = (features, 1) the mean
+ * is w'b by the unbiased coefficients b, and the group jackknife's variance of it is w'Cw with
+ * the covariance C of the document: exactly what the jackknife would give for w'b itself, so
+ * Student's t holds with the same degrees. Where noise hides a coefficient that a row needs there
+ * is no mean, and the prediction stands alone.
  *
  * The document may come from anywhere, so lengths and values are checked before they are used,
  * and a member that is missing or unsound is refused or taken as absent, never assumed. */
@@ -81,8 +81,8 @@ static bool all_finite(const double *values, size_t count)
     return true;
 }
 
-/* What cannot be predicted from is refused: where noise hides every coefficient and R^2, and the F test
- * is not significant, the shrunken coefficients are noise and prior alone. */
+/* What cannot be predicted from is refused: where noise hides every coefficient and R^2, and the
+ * F test is not significant, the shrunken coefficients are noise and prior alone. */
 static bool take(struct prediction *made, const json_t *root, double level, char *error)
 {
     const json_t *prediction = json_object_get(root, "prediction");

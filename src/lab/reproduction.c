@@ -1,8 +1,9 @@
 /* reproduction.c -- the paper's tasks, swept over epsilon: its methods, tuned, or any two people.
  *
- * A trial repeats one method with one set of options, taking the given splits in turn, and keeps what
- * R^2 was. Trials are independent, so they are what is spread over threads; each runs on one. All
- * else is lists of trials: those of tuning, of which the best is kept, and those of the sweep.
+ * A trial repeats one method with one set of options, taking the given splits in turn, and keeps
+ * what R^2 was. Trials are independent, so they are what is spread over threads; each runs on
+ * one. All else is lists of trials: those of tuning, of which the best is kept, and those of the
+ * sweep.
  *
  * Seeds are spread so that no noise is drawn twice where it should be independent: splits, tuning
  * and the sweep have their own. Methods that are compared at one epsilon start from the same

@@ -219,7 +219,8 @@ static bool clamps(const struct tremolo_simulation *simulation, const struct tre
            simulation->experiment.method != TREMOLO_EXPERIMENT_OLS;
 }
 
-/* True if the study's clip acts on them: by bounds only, in other units its radius means nothing. */
+/* True if the study's clip acts on them: by bounds only, in other units its radius means nothing.
+ */
 static bool clips(const struct tremolo_simulation *simulation, const struct tremolo_design *design)
 {
     return simulation->clip > 0 && clamps(simulation, design);
@@ -387,8 +388,8 @@ static enum tremolo_status keep_ols(struct tremolo_simulation_result *result,
 
 /* ---------------------------------------------------------------- repeats
  *
- * Two draws of the same rows and the same noise differ in nothing, so all randomness of a repeat comes
- * from one seed, which comes from the simulation's seed and the repeat's number. */
+ * Two draws of the same rows and the same noise differ in nothing, so all randomness of a repeat
+ * comes from one seed, which comes from the simulation's seed and the repeat's number. */
 
 /* The first repeat's facts, and the estimate of its reports. Later repeats keep their R^2 alone,
  * so a simulation of many repeats takes the memory of one. */
@@ -685,7 +686,8 @@ static const char *scale_words(const struct tremolo_simulation_result *result)
                  "beforehand.";
 }
 
-/* Sentences for a reader who was not there: what was simulated, and what of it looked at the data. */
+/* Sentences for a reader who was not there: what was simulated, and what of it looked at the
+ * data. */
 static json_t *how_of(const struct tremolo_simulation_result *result)
 {
     const struct tremolo_simulation *simulation = &result->simulation;
@@ -883,7 +885,8 @@ static const struct document_row simulation_rows[] = {
      .words = "the norm that the study clips samples to, and how many devices it shortens"},
     {.key = NULL}};
 
-/* Least squares on raw rows promises nothing; everything else promises what the same study would. */
+/* Least squares on raw rows promises nothing; everything else promises what the same study would.
+ */
 json_t *simulation_document(const struct tremolo_simulation_result *result)
 {
     const struct tremolo_promise promise = promise_of(result);

@@ -1,11 +1,11 @@
 /* table.c -- tables: cells of a CSV file or of a program's columns, and the first line alone.
  *
- * libcsv takes the text apart. The text of a file is kept once, each cell ended by a zero byte, with
- * the line that it came from, so that every message can name line and column. Columns in memory are
- * never copied: a design reads each number once, in place.
+ * libcsv takes the text apart. The text of a file is kept once, each cell ended by a zero byte,
+ * with the line that it came from, so that every message can name line and column. Columns in
+ * memory are never copied: a design reads each number once, in place.
  *
- * A study is written before there are data, so a header alone must do: its names, and what columns
- * look like where some rows follow.
+ * A study is written before there are data, so a header alone must do: its names, and what
+ * columns look like where some rows follow.
  *
  * A file is refused as a whole at its first mistake, and never repaired: a guess about one cell
  * would change a study's result without a trace. Limits on columns, rows, fields and text bound

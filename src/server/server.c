@@ -21,8 +21,10 @@
  *
  * Each piece can fail with a sentence in `words`; the caller stops what was started before it. */
 
-/* Signing key, secret of devices and operator's token, from files that only we may read. The
- * seed is wiped. */
+/* Signing key, secret of devices and operator's token, from files that only we may read. The seed
+ * is wiped. `create` lets a missing key be made. A token file that the options name is the
+ * operator's own and is never made. Each piece stays in the server's struct, which is wiped when
+ * it stops. */
 static enum tremolo_status load_keys(struct tremolo_server *server,
                                      const struct tremolo_server_options *options, bool create,
                                      char words[TREMOLO_WORDS_BYTES])
@@ -49,7 +51,8 @@ static enum tremolo_status load_keys(struct tremolo_server *server,
     return status;
 }
 
-/* For a store's each(): there is at least one study. */
+/* For a store's each(): there is at least one study. The values are not parsed here: the writer
+ * does that when it recovers. */
 static enum tremolo_status note_study(void *context, const uint8_t *key, size_t key_length,
                                       const uint8_t *value, size_t length)
 {
@@ -62,7 +65,9 @@ static enum tremolo_status note_study(void *context, const uint8_t *key, size_t 
     return TREMOLO_OK;
 }
 
-/* New keys are made for new directories only: clients would not accept studies that other keys signed. */
+/* New keys are made for new directories only: clients would not accept studies that other keys
+ * signed. The studies of a gateway are in a store elsewhere, so its own directory may be new at
+ * any time. On success the writer owns the store; after a failure it is closed here. */
 static enum tremolo_status start_writer(struct tremolo_server *server,
                                         const struct tremolo_server_options *options,
                                         char words[TREMOLO_WORDS_BYTES])
@@ -117,7 +122,8 @@ static bool start_helpers(struct tremolo_server *server,
            (server->sources != NULL || options->quota == 0);
 }
 
-/* Last of all: the first request finds everything in its place. */
+/* Last of all: the first request finds everything in its place. A failure of a helper is one of
+ * memory. */
 static enum tremolo_status start_listening(struct tremolo_server *server,
                                            const struct tremolo_server_options *options,
                                            char words[TREMOLO_WORDS_BYTES])
@@ -165,7 +171,7 @@ static enum tremolo_status check_options(const struct tremolo_server_options *op
 }
 
 /* Every part that was started is stopped again on a failure, by the same function that stops a
- * server. */
+ * server. On failure *server is untouched and `words` says why. */
 enum tremolo_status tremolo_server_start(struct tremolo_server **server,
                                          const struct tremolo_server_options *options,
                                          char words[TREMOLO_WORDS_BYTES])
@@ -198,17 +204,21 @@ enum tremolo_status tremolo_server_start(struct tremolo_server **server,
     return TREMOLO_OK;
 }
 
+/* The port that it listens on, from start to stop. */
 uint16_t tremolo_server_port(const struct tremolo_server *server)
 {
     return http_port(server->http);
 }
 
+/* The public key of TREMOLO_SIGNING_PUBLIC_BYTES with which clients check studies; it belongs to
+ * the server and lasts until it stops. */
 const uint8_t *tremolo_server_key(const struct tremolo_server *server)
 {
     return server->public_key;
 }
 
-/* The log has a line of it in any case: the command only hears whether it worked. */
+/* The log has a line of it in any case: the command only hears whether it worked. Only a server
+ * with a certificate has something to reload. */
 enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
 {
     char words[TREMOLO_WORDS_BYTES] = "";
@@ -219,7 +229,8 @@ enum tremolo_status tremolo_server_reload(struct tremolo_server *server)
 }
 
 /* HTTP first: no request is under way afterwards. The writer ends before the loops are freed,
- * because the end of a job wakes a loop. Secrets are wiped with the struct. */
+ * because the end of a job wakes a loop. Secrets are wiped with the struct. Accepts NULL and a
+ * server that was only partly started. */
 void tremolo_server_stop(struct tremolo_server *server)
 {
     if (server == NULL) {

@@ -108,10 +108,10 @@ struct tremolo_estimate_method {
 void tremolo_estimate_begin(struct tremolo_estimate *estimate);
 
 /* From evidence to everything below "to conclude": the table at `level`, the same without the
- * reports beyond honest noise, the prediction and its diagnostics, in this order. Evidence without a
- * table says why in `remark`, which is no failure. After a failure what was made before it stands: a
- * table needs no prediction. Without evidence `rows` are the caller's, or NULL, and the prediction is
- * the method's. What it fills, tremolo_estimate_free() frees. */
+ * reports beyond honest noise, the prediction and its diagnostics, in this order. Evidence
+ * without a table says why in `remark`, which is no failure. After a failure what was made before
+ * it stands: a table needs no prediction. Without evidence `rows` are the caller's, or NULL, and
+ * the prediction is the method's. What it fills, tremolo_estimate_free() frees. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_estimate_make(struct tremolo_estimate *estimate, const struct tremolo_evidence *evidence,
                       const struct tremolo_units *units, double level,
@@ -134,9 +134,9 @@ enum { ESTIMATE_DOCUMENT_VERSION = 1 };
  * takes over; NULL without memory. */
 json_t *estimate_document(const struct tremolo_estimate *estimate, json_t *guarantee);
 
-/* Set "answers" and "notes" from the other members, "guarantee" included: what was learnt, how certain
- * and how private it is, and what a reader of the table must know, in sentences that everything which
- * shows an estimate uses. */
+/* Set "answers" and "notes" from the other members, "guarantee" included: what was learnt, how
+ * certain and how private it is, and what a reader of the table must know, in sentences that
+ * everything which shows an estimate uses. */
 void estimate_set_answers(json_t **document);
 
 /* Its JSON Schema, without the member "simulation", which the lab adds. The caller owns it. */

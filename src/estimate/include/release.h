@@ -92,16 +92,18 @@ TREMOLO_MUST_USE enum tremolo_status tremolo_release_fold(struct tremolo_moments
 /* ---------------------------------------------------------------- the law of honest reports
  *
  * An honest noisy sample is a clipped sample, perhaps a modulation, and noise of known scale: its
- * squared norm is at most a noncentral chi-square about the longest sample that the study allows. An
- * honest ballot is one of 256 answers, none more than w times as likely as by chance, so whatever a
- * random answer's row does with probability p, it does with at most w p. Either way the share of
- * honest reports beyond a limit is bounded whatever the samples are. */
+ * squared norm is at most a noncentral chi-square about the longest sample that the study allows.
+ * An honest ballot is one of 256 answers, none more than w times as likely as by chance, so
+ * whatever a random answer's row does with probability p, it does with at most w p. Either way
+ * the share of honest reports beyond a limit is bounded whatever the samples are. */
 
 /* An honest report is beyond the cut with at most this probability. */
 #define TREMOLO_CUT_PROBABILITY 1e-4
-/* Honest reports are called into question with at most this probability each time somebody looks. */
+/* Honest reports are called into question with at most this probability each time somebody looks.
+ */
 #define TREMOLO_TAILS_FALSE_ALARM 1e-6
 
+/* Computed from a study once, and constant afterwards. */
 struct tremolo_honest {
     struct tremolo_tail_limits limits;
     size_t numbers; /* of a ballot: its entries are about their products; 0: noisy samples */
@@ -113,6 +115,7 @@ void tremolo_honest_law(struct tremolo_honest *law, const struct tremolo_study *
 
 /* What came, compared with what can be expected. */
 enum { TREMOLO_TAILS_NOTABLE = 8 };
+/* Numbers for readers; nothing in it is allocated. */
 struct tremolo_tails {
     size_t numbers; /* as of the law */
     uint64_t reports;
@@ -173,8 +176,8 @@ void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count);
 
 /* ---------------------------------------------------------------- planning */
 
-/* The variance of a study's coordinate in half ranges, where its terms say it: of a ballot's answer,
- * or of a product of answers, by what is typical. Else infinite. And the least of all
+/* The variance of a study's coordinate in half ranges, where its terms say it: of a ballot's
+ * answer, or of a product of answers, by what is typical. Else infinite. And the least of all
  * coordinates. */
 double tremolo_release_variance(const struct tremolo_study_file *file, size_t coordinate);
 double tremolo_release_least_variance(const struct tremolo_study_file *file);

@@ -7,9 +7,10 @@
  *         for each report: its length in 2 bytes, low byte first, and its bytes
  *
  * The study's JSON holds its integers as the device uses them, the scales that lead back to the
- * analyst's own units, and the names of the columns. A round's vectors follow from the reports before
- * it, so they stand before its own and the file is written as rounds go on. Rounds are in order, and
- * every round lists the devices in the order of the first: report k is the same device's in each. */
+ * analyst's own units, and the names of the columns. A round's vectors follow from the reports
+ * before it, so they stand before its own and the file is written as rounds go on. Rounds are in
+ * order, and every round lists the devices in the order of the first: report k is the same
+ * device's in each. */
 #ifndef ESTIMATE_REPORT_FILE_H
 #define ESTIMATE_REPORT_FILE_H
 
@@ -45,8 +46,8 @@ struct tremolo_report_header {
     struct tremolo_inputs *inputs; /* what the features are made of */
 };
 
-/* Write the two lines before everything, and what opens a round. `vectors` has study.vectors rows of
- * d entries, or is NULL without. False when the file does not take them. */
+/* Write the two lines before everything, and what opens a round. `vectors` has study.vectors rows
+ * of d entries, or is NULL without. False when the file does not take them. */
 bool tremolo_report_file_begin(FILE *file, const struct tremolo_report_header *header);
 bool tremolo_report_file_begin_round(FILE *file, const struct tremolo_study *study, unsigned round,
                                      const int16_t *vectors);

@@ -25,9 +25,10 @@ long long member_integer(const json_t *object, const char *key);
  * (study_internal.h lists them). Without memory a text becomes empty. */
 void members_clean(json_t *document);
 
-/* A sentence with members of an object in braces: {key} is a text or a whole number, {key+1} a whole
- * number counted from 0 as people count it, {key:.4g} a number in printf()'s form, or a text of a
- * width, {key:^.4g} a cost, rounded up to so many digits. A number that is not known is a dash.
+/* A sentence with members of an object in braces: {key} is a text or a whole number, {key+1} a
+ * whole number counted from 0 as people count it, {key:.4g} a number in printf()'s form, or a
+ * text of a width, {key:^.4g} a cost, rounded up to so many digits. A number that is not known is
+ * a dash.
  *
  *     text_members(out, study, "{id}  {state:-5s} round {round+1} of {rounds}\n"); */
 void text_members(FILE *out, const json_t *object, const char *sentence);
@@ -52,8 +53,8 @@ void text_differences(FILE *out, const json_t *rows);
 
 enum { TEXT_RIGHT_BYTES = 40 };
 
-/* How often an attacker is right, within a sentence: "is right at most 79.2%". `below`: the share is
- * known to be less than 1. Returns `text`. */
+/* How often an attacker is right, within a sentence: "is right at most 79.2%". `below`: the share
+ * is known to be less than 1. Returns `text`. */
 const char *text_right(char text[TEXT_RIGHT_BYTES], double share, bool below);
 
 #endif

@@ -39,15 +39,16 @@ struct tremolo_report_fit_options {
     double level; /* of the intervals, in (0, 1) */
 };
 
-/* The document of the file at `path`, which the caller frees. After a failure *json is untouched and
- * `error` is one sentence, without the path. */
+/* The document of the file at `path`, which the caller frees. After a failure *json is untouched
+ * and `error` is one sentence, without the path. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_report_fit_json(char **json, const char *path,
                         const struct tremolo_report_fit_options *options,
                         char error[TREMOLO_REPORT_FILE_ERROR_BYTES]);
 
-/* The text that `tremolo fit` prints of such a document; `full` as with --explain. A "guarantee" alone
- * is a document as well. The caller frees it; NULL for what is no JSON object, or without memory. */
+/* The text that `tremolo fit` prints of such a document; `full` as with --explain. A "guarantee"
+ * alone is a document as well. The caller frees it; NULL for what is no JSON object, or without
+ * memory. */
 char *tremolo_document_text(const char *document, size_t length, bool full);
 
 #ifdef __cplusplus

@@ -53,7 +53,8 @@ void tremolo_plan_begin(struct tremolo_plan_request *request);
 void tremolo_plan_take_study(struct tremolo_plan_request *request,
                              const struct tremolo_study_file *study);
 
-/* Check that the request can be answered, and settle what depends on what. False with the reason. */
+/* Check that the request can be answered, and settle what depends on what. False with the reason.
+ */
 bool tremolo_plan_settle(struct tremolo_plan_request *request, struct tremolo_refusal *refusal);
 
 /* A lever changes one thing of the request. */
@@ -94,7 +95,8 @@ struct tremolo_plan_verdict {
     double devices_identified; /* with which it is that small */
 };
 
-/* How often an attacker who tells two people apart is right at most, noisy samples at a distance. */
+/* How often an attacker who tells two people apart is right at most, noisy samples at a distance.
+ */
 struct tremolo_plan_attacks {
     double promised;         /* people as far apart as the guarantee's neighbours */
     double ends;             /* at the two ends of one feature's range */

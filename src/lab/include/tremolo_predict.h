@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* NAN for what is not known. The interval is of the mean response of all people with these values, not
- * of one person, who differs from it by the residuals' standard deviation. */
+/* NAN for what is not known. The interval is of the mean response of all people with these
+ * values, not of one person, who differs from it by the residuals' standard deviation. */
 struct tremolo_predicted {
     double prediction;
     double mean, standard_error, low, high;
@@ -29,9 +29,10 @@ struct tremolo_predict_counts {
     bool intervals; /* false: the document has no covariance, so there are none in any row */
 };
 
-/* Fill table->rows of `rows`, with intervals of this level, or of the document's for 0; other columns of
- * the table are not read. MALFORMED for a document that predicts nothing, OUT_OF_BOUNDS when a column is
- * not there or a cell is neither missing nor of its column's kind, each with a sentence in `error`. */
+/* Fill table->rows of `rows`, with intervals of this level, or of the document's for 0; other
+ * columns of the table are not read. MALFORMED for a document that predicts nothing,
+ * OUT_OF_BOUNDS when a column is not there or a cell is neither missing nor of its column's kind,
+ * each with a sentence in `error`. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_predict_table(struct tremolo_predicted *rows, struct tremolo_predict_counts *counts,
                       const char *json, size_t length, double level,

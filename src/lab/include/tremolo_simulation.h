@@ -41,18 +41,18 @@ bool tremolo_simulation_settle(struct tremolo_simulation *simulation,
 
 struct tremolo_simulation_result; /* opaque */
 
-/* Run all repeats. OUT_OF_BOUNDS for too few rows or features, SINGULAR for a column that is constant
- * on the training rows, or features that depend on one another; after every failure *result is
- * untouched and *refusal says why. *result borrows the design, and what the simulation points to; free
- * it with tremolo_simulation_free. */
+/* Run all repeats. OUT_OF_BOUNDS for too few rows or features, SINGULAR for a column that is
+ * constant on the training rows, or features that depend on one another; after every failure
+ * *result is untouched and *refusal says why. *result borrows the design, and what the simulation
+ * points to; free it with tremolo_simulation_free. */
 TREMOLO_MUST_USE enum tremolo_status
 tremolo_simulation_run(struct tremolo_simulation_result **result, struct tremolo_refusal *refusal,
                        const struct tremolo_simulation *simulation,
                        const struct tremolo_design *design);
 void tremolo_simulation_free(struct tremolo_simulation_result *result); /* accepts NULL */
 
-/* The estimate's document (docs/estimate.schema.json) with "simulation", "figures" and "how". The caller
- * frees it; NULL without memory. */
+/* The estimate's document (docs/estimate.schema.json) with "simulation", "figures" and "how". The
+ * caller frees it; NULL without memory. */
 char *tremolo_simulation_json(const struct tremolo_simulation_result *result);
 
 #ifdef __cplusplus

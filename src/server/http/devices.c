@@ -1,8 +1,10 @@
-/* devices.c -- what a device asks for: its study, the guarantee, the round, and that its report counts.
+/* devices.c -- what a device asks for: its study, the guarantee, the round, and that its report
+ * counts.
  *
- * A body is one report or a sequence of many. All that needs no log is checked on the request's thread
- * (check_report.h); what passes becomes one job of the writer. The answer leaves when the writer has made the
- * reports durable: 200 means that a report is stored, now or by an earlier request. */
+ * A body is one report or a sequence of many. All that needs no log is checked on the request's
+ * thread (check_report.h); what passes becomes one job of the writer. The answer leaves when the
+ * writer has made the reports durable: 200 means that a report is stored, now or by an earlier
+ * request. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -42,7 +44,7 @@ static void answer_guarantee(struct request *request)
  * The body is split without copying: arrivals point into it, and into the header for a device's
  * name. The request keeps both until its job is done. */
 
-/* A media type, parameters ignored. */
+/* A media type, parameters ignored. False for a header that was not sent. */
 static bool type_is(const char *sent, const char *type)
 {
     size_t length = strlen(type);
@@ -50,6 +52,8 @@ static bool type_is(const char *sent, const char *type)
            (sent[length] == '\0' || sent[length] == ';' || sent[length] == ' ');
 }
 
+/* Four characters of base64url without padding hold three bytes, so the text's length gives the
+ * name's. */
 size_t devices_name(uint8_t name[TREMOLO_DEVICE_ID_MAX], const char *text)
 {
     size_t length = strlen(text) * 3 / 4;
@@ -59,7 +63,8 @@ size_t devices_name(uint8_t name[TREMOLO_DEVICE_ID_MAX], const char *text)
                : 0;
 }
 
-/* The device's name from its header: 1 to 32 bytes in base64url. */
+/* The device's name from its header: 1 to 32 bytes in base64url. A study without device keys has
+ * no secret, and the header is ignored there. False when it is no name. */
 static bool name_device(struct request *request, struct arrival *arrival)
 {
     struct study_request *own = own_of(request);
@@ -114,8 +119,9 @@ static bool split_sequence(struct request *request)
     return !request->answered;
 }
 
-/* Refuse what is beyond the source's quota, the last ones first. An enrolled device has a quota of
- * its own: its samples. */
+/* Refuse what is beyond the source's quota, the last ones first. An enrolled device has a quota
+ * of its own: its samples. `pending` reports passed all checks so far; returned is how many of
+ * them still do. What was taken is noted in the request, so that it can be given back. */
 static size_t limit_source(struct request *request, size_t pending)
 {
     struct study_request *own = own_of(request);
@@ -152,7 +158,9 @@ static void give_back(struct request *request)
     }
 }
 
-/* Everything that the log has no part in, on this thread. */
+/* Everything that the log has no part in, on this thread. False when no report is left for the
+ * writer, or after an answer. Without a job nothing else counts the outcomes, so they are counted
+ * here. */
 static bool check_all(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -226,7 +234,7 @@ static void add_next(json_t **receipt, struct request *request)
 }
 
 /* Everything that was not stored, by its place in the body, with the status that it would have
- * got alone. */
+ * got alone. Both numbers are added to. The caller owns the list. */
 static json_t *list_failures(struct request *request, size_t *accepted, size_t *repeated)
 {
     struct study_request *own = own_of(request);
@@ -244,7 +252,8 @@ static json_t *list_failures(struct request *request, size_t *accepted, size_t *
     return failures;
 }
 
-/* The usual receipt is made already: this is the path of every report. */
+/* The usual receipt is made already: this is the path of every report. False when a receipt must
+ * be made: it differs for sequences and for studies of several rounds. */
 static bool answer_plainly(struct request *request)
 {
     struct study_request *own = own_of(request);

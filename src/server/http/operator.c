@@ -1,8 +1,9 @@
-/* operator.c -- what needs the operator's token: new studies, the end of a round, discarded reports, device keys.
+/* operator.c -- what needs the operator's token: new studies, the end of a round, discarded
+ * reports, device keys.
  *
- * The service has compared the token before a handler runs. Changes of a study are jobs of the writer, like
- * reports, so all changes have one order. The answer to a job that is refused is
- * the sentence of its status. */
+ * The service has compared the token before a handler runs. Changes of a study are jobs of the
+ * writer, like reports, so all changes have one order. The answer to a job that is refused is the
+ * sentence of its status. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "study_internal.h"
 
 /* The body is the study file. It is parsed by the writer's job, which has the keys and the list
- * of studies; problems lists everything that is wrong with it. */
+ * of studies; problems lists everything that is wrong with it. The job reads the body in place;
+ * the request keeps it until the job is done. */
 static void operator_create(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -44,7 +46,8 @@ static json_t *problem_list(const struct tremolo_study_problems *problems)
     return list;
 }
 
-/* Answer a job that failed with its status's own sentence. */
+/* Answer a job that failed with its status's own sentence. False, without an answer, when the job
+ * succeeded. */
 static bool refuse_failed(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -78,7 +81,8 @@ static void operator_create_finish(struct request *request)
     request_answer_text(request, 201, strdup(own->job.served->published));
 }
 
-/* ?round=N closes that round and no other, so that asking again is harmless. */
+/* ?round=N closes that round and no other, so that asking again is harmless. False after an
+ * answer. */
 static bool read_round(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -184,8 +188,8 @@ static bool take_text(struct device_name *name, const char *text)
     return true;
 }
 
-/* {"name": text}, {"device": base64url of any bytes}, or nothing: a random
- * one that can be read. */
+/* {"name": text}, {"device": base64url of any bytes}, or nothing: a random one that can be read.
+ * False when the body is no object or holds an unsound name. */
 static bool read_name(struct device_name *name, struct request *request)
 {
     json_t *sent = json_loadb((const char *)request->body, request->length, 0, NULL);
@@ -212,8 +216,8 @@ static bool random_name(struct device_name *name)
            take_text(name, text);
 }
 
-/* The key goes to the operator once; the server can always derive it again
- * and stores nothing. */
+/* The key goes to the operator once; the server can always derive it again and stores nothing.
+ * The caller owns the answer; NULL without memory. Copies of the key are wiped here. */
 static json_t *enrolled_json(struct request *request, struct device_name *name)
 {
     uint8_t key[TREMOLO_MAC_KEY_BYTES];

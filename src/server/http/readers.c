@@ -1,7 +1,8 @@
-/* readers.c -- what analysts, dashboards and operators read: estimates, history, the list, metrics.
+/* readers.c -- what analysts, dashboards and operators read: estimates, history, the list,
+ * metrics.
  *
- * Nothing here changes a study, and no handler computes for long: an estimate that is not there yet comes
- * from the estimator's threads while the connection is suspended. */
+ * Nothing here changes a study, and no handler computes for long: an estimate that is not there
+ * yet comes from the estimator's threads while the connection is suspended. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -16,7 +17,8 @@
 
 /* ---------------------------------------------------------------- one study */
 
-/* From the estimator's thread. */
+/* From the estimator's thread. It only resumes the connection: the answer is made on the
+ * service's thread. */
 static void on_estimate(struct question *question)
 {
     request_resume(question->context);
@@ -33,7 +35,8 @@ static bool read_level(double *level, struct request *request)
     return *level > 0.0 && *level < 1.0;
 }
 
-/* An estimate may take seconds, so it is computed by a thread of the estimator's. */
+/* An estimate may take seconds, so it is computed by a thread of the estimator's. Only the usual
+ * level's document is kept with the study; any other level is computed for its request. */
 static void answer_estimate(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -54,7 +57,8 @@ static void answer_estimate(struct request *request)
     }
 }
 
-/* The estimator is done, or the server is stopping and it computed nothing. */
+/* The estimator is done, or the server is stopping and it computed nothing. The text passes to
+ * the answer, so the pointer is cleared before the request frees what it holds. */
 static void answer_estimated(struct request *request)
 {
     struct study_request *own = own_of(request);
@@ -89,10 +93,10 @@ static void answer_health(struct request *request)
 
 /* ---------------------------------------------------------------- many studies
  *
- * Nothing is computed for the list: counts are read under each study's lock; what was learnt and what is
- * promised was summed up with the last estimate (estimate.c) and is null before there is one, a moment
- * after a study or a server began. So ten thousand studies are gone through for each answer, and
- * LIST_LIMIT_MAX of them at most become JSON. */
+ * Nothing is computed for the list: counts are read under each study's lock; what was learnt and
+ * what is promised was summed up with the last estimate (estimate.c) and is null before there is
+ * one, a moment after a study or a server began. So ten thousand studies are gone through for
+ * each answer, and LIST_LIMIT_MAX of them at most become JSON. */
 
 enum { LIST_LIMIT_MAX = 1024, LIST_SEARCH_BYTES = 256 };
 
@@ -101,6 +105,7 @@ enum list_sort { BY_CREATED, BY_TITLE, BY_STATE, BY_DEVICES, BY_TOLD, BY_PRIVACY
 static const char *const sort_names[] = {"created", "title",   "state",      "devices",
                                          "told",    "privacy", "last_report"};
 
+/* What the question asks for; `search` points into the request. */
 struct wish {
     enum list_sort sort;
     bool down;
@@ -212,8 +217,8 @@ static double key_of(struct served_study *served, enum list_sort sort, int64_t n
     return key;
 }
 
-/* For qsort_r. Unknown keys are last in both directions. The order of creation decides between equals, so that
- * pages of the list do not overlap. */
+/* For qsort_r. Unknown keys are last in both directions. The order of creation decides between
+ * equals, so that pages of the list do not overlap. */
 static int compare(const void *first, const void *second, void *context)
 {
     const struct entry *a = first, *b = second;
@@ -230,7 +235,9 @@ static int compare(const void *first, const void *second, void *context)
     return wish->down ? -order : order;
 }
 
-/* Collect the studies that are found, with their keys, and sort them. False without memory. */
+/* Collect the studies that are found, with their keys, and sort them. False without memory. Keys
+ * are read one study after the other, so they are of slightly different moments, but sorting sees
+ * each of them once. The caller frees the entries. */
 static bool find(struct list *list, struct writer *writer)
 {
     size_t count = studies_count(&writer->studies);
@@ -318,8 +325,8 @@ static void write_mqtt(struct prometheus *out, struct writer *writer)
     prometheus_labelled(out, "outcome", "unknown_study", atomic_load(&writer->mqtt_unknown));
 }
 
-/* The reports in the sums of each study, and how many of them honest devices can hardly have sent, over all
- * rounds, where that is known. */
+/* The reports in the sums of each study, and how many of them honest devices can hardly have
+ * sent, over all rounds, where that is known. */
 static void write_studies(struct prometheus *out, struct writer *writer)
 {
     static const struct {

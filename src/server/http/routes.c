@@ -1,13 +1,14 @@
 /* routes.c -- which handler gets a request, which study it is about, and pages for people.
  *
- * Each file of handlers has its table of routes (devices.c, readers.c, operator.c, and pages here); this file
- * puts them together for the service. Pages are asked for again each time and answered with 304 when
- * nothing changed; assets carry a hash of their bytes in their name and are kept. A page may load what
- * this server sends and nothing else: no other host, no inline script or style, no frame, no form. What it
- * shows it fetches from /v1 like any other client; there is no second way to a study's numbers.
+ * Each file of handlers has its table of routes (devices.c, readers.c, operator.c, and pages
+ * here); this file puts them together for the service. Pages are asked for again each time and
+ * answered with 304 when nothing changed; assets carry a hash of their bytes in their name and
+ * are kept. A page may load what this server sends and nothing else: no other host, no inline
+ * script or style, no frame, no form. What it shows it fetches from /v1 like any other client;
+ * there is no second way to a study's numbers.
  *
- * People who mistype an address get a page that says so, programs a problem document; an address with a
- * slash too many is redirected. */
+ * People who mistype an address get a page that says so, programs a problem document; an address
+ * with a slash too many is redirected. */
 #include "routes.h"
 
 #include <string.h>
@@ -91,7 +92,8 @@ static void answer_missing(struct request *request, const char *detail)
     }
 }
 
-/* Only characters of our own paths go back into a header. */
+/* Only characters of our own paths go back into a header. False when there is no such path
+ * without the slashes, or it is not ours to name. */
 static bool redirect(struct request *request)
 {
     static const char ours[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/";
@@ -123,7 +125,8 @@ static void answer_lost(struct request *request)
     }
 }
 
-/* The study with this id, or NULL after an answer. */
+/* The study with this id, or NULL after an answer. The study is borrowed: studies are not removed
+ * while the server runs. */
 static void *find_study(struct request *request, const char *id)
 {
     uint8_t bytes[TREMOLO_STUDY_ID_BYTES];
@@ -140,6 +143,7 @@ static void *find_study(struct request *request, const char *id)
     return served;
 }
 
+/* Pages for people. */
 static const struct route page_routes[] = {
     {"GET", "/", FOR_READERS, 0, answer_dashboard, NULL},
     {"GET", "/studies", FOR_READERS, 0, answer_dashboard, NULL},
@@ -173,6 +177,7 @@ bool routes_open(struct tremolo_server *server)
     return server->receipt[0] != NULL && server->receipt[1] != NULL;
 }
 
+/* Accepts a server for which routes_open() failed. */
 void routes_close(struct tremolo_server *server)
 {
     for (size_t i = 0; i < 2; i++) {

@@ -30,6 +30,9 @@ struct tremolo_server {
     struct MHD_Response *receipt[2]; /* of one report: accepted, repeated */
 };
 
+/* A request about a study, from its first byte to its answer. `request` comes first, so that a
+ * pointer to it is one to the whole. The job and what it points to belong to the writer from
+ * submit_job() until the route's finish is called; until then handlers must not touch them. */
 struct study_request {
     struct request request; /* the service's; its resource is a served_study */
     struct job job;
@@ -45,11 +48,13 @@ struct study_request {
     int16_t small_rows[SMALL_ROWS]; /* a single report, the usual thing, needs no other memory */
 };
 
+/* Every request is allocated with this size: http_program.request_bytes says so. */
 static inline struct study_request *own_of(struct request *request)
 {
     return (struct study_request *)(void *)request;
 }
 
+/* NULL for routes without an id in their path. */
 static inline struct served_study *study_of(const struct request *request)
 {
     return request->resource;
@@ -77,16 +82,20 @@ static inline void submit_job(struct study_request *own, enum job_kind kind)
 
 /* ---- routes.c ---- */
 
-/* Set server->program and make what answers need; the writer must be there. False without memory. */
+/* Set server->program and make what answers need; the writer must be there. False without memory.
+ */
 bool routes_open(struct tremolo_server *server);
+/* Frees what routes_open() made, also when that failed. */
 void routes_close(struct tremolo_server *server);
 
 /* ---- devices.c ---- */
 
 extern const struct route device_routes[];
+/* Answers with the signed round that is open now. */
 void devices_answer_round(struct request *request);
 
-/* The length of a device's name from base64url, 1 to TREMOLO_DEVICE_ID_MAX; 0: the text is no name. */
+/* The length of a device's name from base64url, 1 to TREMOLO_DEVICE_ID_MAX; 0: the text is no
+ * name. */
 size_t devices_name(uint8_t name[TREMOLO_DEVICE_ID_MAX], const char *text);
 void devices_refuse(struct request *request);  /* the writer's queue had no room for its job */
 void devices_release(struct request *request); /* free what it holds */
