@@ -83,7 +83,8 @@ static enum tremolo_status infer(struct tremolo_coefficient **table,
 }
 
 /* The table and the robust one, or the remark why there is none. OK or NO_MEMORY. A robust table
- * that cannot be made is left out without a remark, since the first one is the estimate. */
+ * that cannot be made is left out without a remark, since the first one is the estimate; only
+ * missing memory is a failure for either. */
 static enum tremolo_status conclude(struct tremolo_estimate *estimate,
                                     const struct tremolo_evidence *evidence,
                                     const struct tremolo_units *units)
@@ -110,7 +111,8 @@ static enum tremolo_status conclude(struct tremolo_estimate *estimate,
  * From ballots, from samples, or from a fit that the caller has made: rounds and raw rows are
  * fitted where they are, and their coefficients come here to be judged and carried to own units. */
 
-/* A prediction in scaled units, with its account of itself. */
+/* A prediction in scaled units, with its account of itself. It lives for one call of
+ * tremolo_estimate_make(); only the numbers in own units are kept. */
 struct predicted {
     double beta[TREMOLO_MAX_FEATURES];
     struct tremolo_fit fit;

@@ -98,7 +98,8 @@ static void set_norm(struct tremolo_honest *law, size_t k, double norm2)
 }
 
 /* The limits of norms are quantiles at the longest sample; that of one coordinate is what the
- * longest coordinate and a normal quantile reach together. */
+ * longest coordinate and a normal quantile reach together. A coordinate is at most the unit or
+ * the clip, whichever is less, with the modulation and one rounding step on top. */
 static void sample_law(struct tremolo_honest *law, const struct tremolo_study *study)
 {
     unsigned n = tremolo_study_coordinates(study);
@@ -284,7 +285,8 @@ void tremolo_release_to_wire(int16_t *vectors, const double *V, size_t count)
     }
 }
 
-/* Each of the groups on its own: the jackknife leaves one out at a time. */
+/* Each of the groups on its own: the jackknife leaves one out at a time. The vectors, if there
+ * are any, must be in release->V. On failure *evidence is untouched. */
 enum tremolo_status tremolo_release_debias(struct tremolo_debiased **evidence,
                                            struct tremolo_moments *moments,
                                            const struct tremolo_sample_release *release)
@@ -493,7 +495,8 @@ static double ballots_needed(const struct tremolo_study *study, double wider)
 }
 
 /* From the study alone, so a study without a report has a number, too. The number of devices that
- * the plan is given does not matter for it. */
+ * the plan is given does not matter for it. `file` may be NULL for ballots, and is not read for
+ * samples; without it features are taken to vary as a plan guesses. */
 double tremolo_release_devices_needed(const struct tremolo_study *study,
                                       const struct tremolo_study_file *file)
 {

@@ -147,7 +147,8 @@ static enum tremolo_status start_listening(struct tremolo_server *server,
  * Calls come from one thread. Everything that requests need is in struct tremolo_server,
  * constant while it listens. */
 
-/* What the options say about each other; what each may be is the command's to check. */
+/* What the options say about each other; what each may be is the command's to check. Nothing is
+ * opened or made here, so a refusal leaves no trace on the disk. */
 static enum tremolo_status check_options(const struct tremolo_server_options *options,
                                          char words[TREMOLO_WORDS_BYTES])
 {

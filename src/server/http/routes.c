@@ -125,8 +125,7 @@ static void answer_lost(struct request *request)
     }
 }
 
-/* The study with this id, or NULL after an answer. The study is borrowed: studies are not removed
- * while the server runs. */
+/* The study with this id, or NULL after an answer. The study is borrowed and stays the writer's. */
 static void *find_study(struct request *request, const char *id)
 {
     uint8_t bytes[TREMOLO_STUDY_ID_BYTES];
