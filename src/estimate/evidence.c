@@ -15,9 +15,10 @@
  * Too often, noisy samples. The released vector is b + z with z normal and |b| at most the
  * clipped sample, the modulation and the rounding together. |b + z|^2 grows stochastically with
  * |b|, so the limits are quantiles of the noncentral chi-square at the largest |b|. Leaving those
- * beyond the cut out lowers the noise's variance, too: to sigma^2 P(chi^2_(n+2) <= t) / P(chi^2_n
- * <= t) for a sample in the middle, which is what debiasing then takes out. What the sample's own
- * place changes about it is below 1e-4 of t.
+ * beyond the cut out lowers the noise's variance, too: to
+ *     sigma^2 P(chi^2_(n+2) <= t) / P(chi^2_n <= t)
+ * for a sample in the middle, which is what debiasing then takes out. What the sample's own place
+ * changes about it is below 1e-4 of t.
  *
  * Too often, ballots. Each entry of a random answer's row is a centred binomial of 160 halves;
  * its moment generating function is below that of a normal variable of variance 40, so that of
@@ -136,7 +137,7 @@ static double chernoff(double degrees, double log_tail)
     return high;
 }
 
-/* P(a centred binomial of 160 halves > value) By logarithms of factorials, which overflow
+/* P(a centred binomial of 160 halves > value), by logarithms of factorials, which overflow
  * themselves. lgamma_r() because lgamma() writes a global sign, and threads call this. */
 static double entry_tail(int value)
 {

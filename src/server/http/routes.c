@@ -142,7 +142,7 @@ static void *find_study(struct request *request, const char *id)
     return served;
 }
 
-/* Pages for people. */
+/* The pages load all numbers from /v1, so none of these routes is for programs. */
 static const struct route page_routes[] = {
     {"GET", "/", FOR_READERS, 0, answer_dashboard, NULL},
     {"GET", "/studies", FOR_READERS, 0, answer_dashboard, NULL},
