@@ -82,7 +82,7 @@ static const struct document_row reals[] = {
     DOCUMENT_ROW("response_centre", REAL, 0,
                  DOCUMENT_AT(struct tremolo_report_header, response_centre)),
     REAL(response_scale, DOCUMENT_ABOVE),
-    {NULL}};
+    {.key = NULL}};
 
 /* ---------------------------------------------------------------- writing */
 

@@ -328,7 +328,7 @@ static const struct document_row difference_rows[] = {
                      .words = "the guarantee for two people who differ in other ways; rates are "  \
                               "rounded up, and null where nothing is protected"),                  \
     {                                                                                              \
-        NULL                                                                                       \
+        .key = NULL                                                                                \
     }
 
 static const struct document_row word_rows[] = {WORD_ROWS};

@@ -53,7 +53,7 @@ class Result:
             if self._document["tremolo_estimate"] != 1:
                 raise ValueError("of another version")
             repr(self), self.summary(), self.guarantee, self.bounds_from_data
-            self.tvalues, self.pvalues, self.bse, self.conf_int()
+            self.tvalues, self.pvalues, self.bse, self.conf_int(), self.conf_int(level=0.5)
             self.not_identified, self.cov_params(), self.prediction, self.rsquared_interval
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             raise InputError("this is not an estimate", "MALFORMED") from None
